@@ -212,3 +212,31 @@ def test_the_order_by_windows_is_part_of_the_run(packed, tmp_path):
     other = train(*command, "--resume", "--order", "global")
     assert other.code == USAGE and "another --order (it is window)" in other.err
     assert train(*command, "--resume", "--json").json["epochs"] == 2
+
+
+def test_weights_of_a_checkpoint_know_their_classes(packed, tmp_path):
+    fit(packed / "wds", tmp_path / "run", "--max-steps", "1")
+    last = tmp_path / "run/last.pt"
+    names = (packed / "wds/train/classes.txt").read_text().splitlines()
+    (tmp_path / "turned.txt").write_text("\n".join(names[::-1]))
+    pack(SHAPES, tmp_path / "turned", "--format", "wds", "--classes", tmp_path / "turned.txt")
+    differ = f"label 0 is '{names[0]}' in the model, but '{names[-1]}' here"
+    scored = ["--data", tmp_path / "turned", "--weights", last, "--arch", "smallnet", "--device", "cpu"]
+    refused = train("eval", *scored)
+    assert refused.code == USAGE and differ in refused.err, refused
+    scored[1] = packed / "wds"
+    assert train("eval", *scored).code == DONE
+    begun = ["fit", "--data", tmp_path / "turned", *QUICK, "--init-from", last, "--max-steps", "1", "--lr", "1e-12", "--overwrite", "--out", tmp_path / "next"]
+    noted = train(*begun)
+    assert noted.code == DONE and f"the last layer of {last} is for other classes ({differ}): --new-head" in noted.err, noted
+    assert close(tmp_path / "next/last.pt", last, "fc.weight")
+    anew = train(*begun, "--new-head")
+    assert anew.code == DONE and f"not from {last}, but new: fc.weight, fc.bias" in anew.err, anew
+    assert "other classes" not in anew.err
+    assert not close(tmp_path / "next/last.pt", last, "fc.weight") and close(tmp_path / "next/last.pt", last, "features.0.weight")
+
+
+def close(a, b, name):
+    torch = pytest.importorskip("torch")
+    one, two = (torch.load(path, weights_only=True)["model"][name] for path in (a, b))
+    return torch.allclose(one, two, atol=1e-6)

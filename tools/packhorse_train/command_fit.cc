@@ -57,8 +57,8 @@ class CommandFit final : public program::Command {
         "Initial weights: a .safetensors file, a .pth file of torch.save(), or a checkpoint");
     add_weight_pixels(app, weights, options_.init_use.pixels);
     app.add_flag("--new-head", new_head_,
-                 "With --init-from: take all weights except the last layer, e.g. for another "
-                 "number of classes");
+                 "With --init-from: take all weights except the last layer, which starts anew, "
+                 "for other classes");
     app.add_option("--checkpoint-every", options_.checkpoint_every,
                    "Steps between checkpoints; 0: only after each epoch")
         ->check(program::not_negative())
@@ -123,7 +123,7 @@ class CommandFit final : public program::Command {
     options_.recipe = recipe_.choices();
     options_.device = run_.pick(mine.local_rank);
     options_.workers = run_.workers;
-    options_.init_use.head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
+    options_.init_use.head = new_head_ ? Head::kNew : Head::kFromFile;
     options_.watch = watch_.options();
     if (remote_.enable({options_.data.string(), options_.val.string()}))
       options_.watch.more = program::remote_metrics;

@@ -52,11 +52,25 @@ c10::impl::GenericDict state_dict_in(const c10::impl::GenericDict& top) {
   return top;
 }
 
-NamedTensors read_torch_file(const std::filesystem::path& path) try {
+/// What a file holds.
+struct SavedWeights {
+  NamedTensors tensors;
+  std::vector<std::string> classes = {};  ///< as in LoadedWeights
+};
+
+SavedWeights read_own_checkpoint(const std::filesystem::path& path) {
+  Checkpoint checkpoint = read_checkpoint(path);
+  SavedWeights saved{std::move(checkpoint.model)};
+  const auto classes = checkpoint.meta.find("classes");
+  if (classes != checkpoint.meta.end()) classes->get_to(saved.classes);
+  return saved;
+}
+
+SavedWeights read_torch_file(const std::filesystem::path& path) try {
   const c10::IValue value = read_torch_zip(path);
   if (!value.isGenericDict()) throw_bad_weights(path, "it does not hold named tensors");
   const auto top = value.toGenericDict();
-  if (is_text(top, "format", "packhorse-train")) return read_checkpoint(path).model;
+  if (is_text(top, "format", "packhorse-train")) return read_own_checkpoint(path);
   NamedTensors tensors;
   for (const auto& item : state_dict_in(top)) {
     if (!item.key().isString()) throw_bad_weights(path, "a tensor in it has no name");
@@ -64,7 +78,7 @@ NamedTensors read_torch_file(const std::filesystem::path& path) try {
     if (!item.value().isTensor()) throw_bad_weights(path, "'" + name + "' in it is not a tensor");
     tensors.emplace_back(name, item.value().toTensor());
   }
-  return tensors;
+  return {std::move(tensors)};
 } catch (const Error&) {
   throw;
 } catch (const c10::Error& error) {
@@ -118,21 +132,14 @@ class Misfits {
   std::vector<std::string> missing_, unexpected_, misshapen_;
 };
 
-}  // namespace
-
-void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
-  throw Error(ErrorKind::kCorrupt, "this is not a file of weights, or a damaged one: " + why, path,
-              kSaveAdvice);
-}
-
-NamedTensors read_weights(const std::filesystem::path& path) {
-  NamedTensors tensors;
+SavedWeights read_saved(const std::filesystem::path& path) {
+  SavedWeights saved;
   switch (kind_of(path)) {
     case Kind::kSafetensors:
-      tensors = read_safetensors(path);
+      saved.tensors = read_safetensors(path);
       break;
     case Kind::kTorchZip:
-      tensors = read_torch_file(path);
+      saved = read_torch_file(path);
       break;
     case Kind::kOther:
       throw Error(
@@ -140,30 +147,39 @@ NamedTensors read_weights(const std::filesystem::path& path) {
           "this is neither a safetensors file nor one of torch.save() from PyTorch 1.6 or later",
           path, kSaveAdvice);
   }
-  if (tensors.empty()) throw_bad_weights(path, "it holds no tensors");
-  take_off_prefix(tensors, "module.");
-  take_off_prefix(tensors, "_orig_mod.");
-  return tensors;
+  if (saved.tensors.empty()) throw_bad_weights(path, "it holds no tensors");
+  take_off_prefix(saved.tensors, "module.");
+  take_off_prefix(saved.tensors, "_orig_mod.");
+  return saved;
 }
 
-std::vector<std::string> load_weights(Model& model, const std::filesystem::path& path,
-                                      const WeightsUse& use) {
+}  // namespace
+
+void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
+  throw Error(ErrorKind::kCorrupt, "this is not a file of weights, or a damaged one: " + why, path,
+              kSaveAdvice);
+}
+
+NamedTensors read_weights(const std::filesystem::path& path) { return read_saved(path).tensors; }
+
+LoadedWeights load_weights(Model& model, const std::filesystem::path& path, const WeightsUse& use) {
+  SavedWeights saved = read_saved(path);
+  LoadedWeights loaded{.kept = {}, .classes = std::move(saved.classes)};
   std::map<std::string, at::Tensor> weights;
-  for (auto& [name, tensor] : read_weights(path)) weights.emplace(name, tensor);
+  for (auto& [name, tensor] : saved.tensors) weights.emplace(name, tensor);
   if (use.pixels == PixelKind::kBgr255) take_normalized_pixels(weights, model.stem(), path);
   std::vector<std::pair<at::Tensor, at::Tensor>> pairs;  // to, from
-  std::vector<std::string> kept;
   Misfits misfits;
   bool only_head = true;
   const std::string last = model.head();
   const auto match = [&](const std::string& name, const at::Tensor& tensor) {
     const auto found = weights.find(name);
     const bool of_head = name.starts_with(last);
-    if (found != weights.end() && found->second.sizes() == tensor.sizes()) {
+    if ((of_head && use.head == Head::kNew) ||
+        (found == weights.end() && name.ends_with(kNotTracked))) {
+      loaded.kept.push_back(name);
+    } else if (found != weights.end() && found->second.sizes() == tensor.sizes()) {
       pairs.emplace_back(tensor.detach(), found->second);
-    } else if ((of_head && use.head == Head::kMayDiffer) ||
-               (found == weights.end() && name.ends_with(kNotTracked))) {
-      kept.push_back(name);
     } else {
       if (found == weights.end()) misfits.missing(name);
       if (found != weights.end()) misfits.misshapen(name, found->second, tensor);
@@ -174,14 +190,14 @@ std::vector<std::string> load_weights(Model& model, const std::filesystem::path&
   for (const auto& item : model.named_parameters()) match(item.key(), item.value());
   for (const auto& item : model.named_buffers()) match(item.key(), item.value());
   for (const auto& [name, tensor] : weights) {
-    if (use.head == Head::kMayDiffer && name.starts_with(last)) continue;
+    if (use.head == Head::kNew && name.starts_with(last)) continue;
     misfits.unexpected(name);
     only_head = only_head && name.starts_with(last);
   }
   misfits.throw_if_any(path, only_head);
   const at::NoGradGuard no_grad;
   for (auto& [to, from] : pairs) to.copy_(from);
-  return kept;
+  return loaded;
 }
 
 }  // namespace packhorse::trainer

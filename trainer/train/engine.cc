@@ -207,11 +207,10 @@ std::string Engine::traced(const std::string& text) {
 
 std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
 
-std::vector<std::string> Engine::init_from(const std::filesystem::path& path,
-                                           const WeightsUse& use) try {
-  auto kept = load_weights(*impl_->model, path, use);
+LoadedWeights Engine::init_from(const std::filesystem::path& path, const WeightsUse& use) try {
+  LoadedWeights loaded = load_weights(*impl_->model, path, use);
   if (impl_->ema) copy_into(impl_->ema->average(), named_state(*impl_->model), path);
-  return kept;
+  return loaded;
 } catch (...) {
   rethrow_as_error();
 }

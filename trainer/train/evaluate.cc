@@ -47,18 +47,22 @@ std::vector<std::string> class_texts(const Task& task, const reader::Dataset& da
   return as_utf8(task.classes(dataset));
 }
 
+std::string difference_of_classes(const std::vector<std::string>& model,
+                                  const std::vector<std::string>& data) {
+  const auto differ = std::mismatch(model.begin(), model.end(), data.begin(), data.end());
+  return differ.first != model.end() && differ.second != data.end()
+             ? fmt::format("label {} is '{}' in the model, but '{}' here",
+                           differ.first - model.begin(), *differ.first, *differ.second)
+             : fmt::format("the model has {} classes, the data has {}", model.size(), data.size());
+}
+
 void check_classes(const std::vector<std::string>& classes, const Task& task,
                    const reader::Dataset& dataset, const std::filesystem::path& path) {
   const std::vector<std::string> here = class_texts(task, dataset);
   if (here == classes) return;
-  const auto differ = std::mismatch(classes.begin(), classes.end(), here.begin(), here.end());
-  const std::string first =
-      differ.first != classes.end() && differ.second != here.end()
-          ? fmt::format("label {} is '{}' in the model, but '{}' here",
-                        differ.first - classes.begin(), *differ.first, *differ.second)
-          : fmt::format("the model has {} classes, the data has {}", classes.size(), here.size());
   throw Error(
-      ErrorKind::kUsage, "the classes differ from the model's: " + first, path,
+      ErrorKind::kUsage,
+      "the classes differ from the model's: " + difference_of_classes(classes, here), path,
       "use data with the class list of the training data (packhorse pack --classes fixes it)");
 }
 
@@ -120,7 +124,9 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
                 options.data, "leave out --report");
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
                 {.device = options.device});
-  model.load_into(engine);
+  const std::vector<std::string> named = model.load_into(engine);
+  if (!model.is_checkpoint() && !named.empty())
+    check_classes(named, *make_task(recipe), *dataset, options.data);
   const ScoreOptions how{options.device, options.workers, options.batch_size, options.limits,
                          options.observer};
   result.scores = score(engine, recipe, how, dataset, Processes(), std::move(stop));

@@ -11,6 +11,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/reader/autotune.h"
 #include "packhorse/reader/loader.h"
@@ -124,10 +125,13 @@ class Run {
   }
 
   void init_from() {
-    const auto kept = engine_->init_from(options_.init_from, options_.init_use);
-    if (options_.init_use.head == Head::kMayDiffer && !kept.empty()) {
-      note(fmt::format("not from {}, but new: {}", options_.init_from.string(),
-                       fmt::join(kept, ", ")));
+    const LoadedWeights loaded = engine_->init_from(options_.init_from, options_.init_use);
+    const std::string file = printable(options_.init_from.native());
+    if (options_.init_use.head == Head::kNew) {
+      note(fmt::format("not from {}, but new: {}", file, fmt::join(loaded.kept, ", ")));
+    } else if (!loaded.classes.empty() && loaded.classes != state_.classes) {
+      note(fmt::format("the last layer of {} is for other classes ({}): --new-head starts it anew",
+                       file, difference_of_classes(loaded.classes, state_.classes)));
     }
   }
 

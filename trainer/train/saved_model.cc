@@ -15,12 +15,10 @@ SavedModel::SavedModel(ModelFile file) : file_(std::move(file)) {
   }
 }
 
-void SavedModel::load_into(Engine& engine) const {
-  if (checkpoint_) {
-    engine.load_model(*checkpoint_, file_.checkpoint);
-  } else {
-    engine.init_from(file_.weights, {Head::kMustFit, file_.pixels});
-  }
+std::vector<std::string> SavedModel::load_into(Engine& engine) const {
+  if (!checkpoint_) return engine.init_from(file_.weights, {Head::kFromFile, file_.pixels}).classes;
+  engine.load_model(*checkpoint_, file_.checkpoint);
+  return state_.classes;
 }
 
 }  // namespace packhorse::trainer

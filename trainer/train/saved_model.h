@@ -18,7 +18,8 @@ class SavedModel {
   bool is_checkpoint() const { return checkpoint_.has_value(); }
   /// Of weights only the recipe.
   const RunState& state() const { return state_; }
-  void load_into(Engine& engine) const;
+  /// Returns the classes that the file is for; none where it does not say.
+  std::vector<std::string> load_into(Engine& engine) const;
 
  private:
   ModelFile file_;

@@ -62,7 +62,7 @@ TEST_CASE("weights: a checkpoint's tensors go into another model of the same arc
   const auto one = make_model("smallnet", 4);
   const auto two = make_model("smallnet", 4);
   write_weights(directory / "w.pt", state_of(*one));
-  CHECK(load_weights(*two, directory / "w.pt").empty());
+  CHECK(load_weights(*two, directory / "w.pt").kept.empty());
   const NamedTensors a = state_of(*one), b = state_of(*two);
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].second.equal(b[i].second));
 }
@@ -77,9 +77,23 @@ TEST_CASE("weights: a head of other classes stays new when told to, and is refus
   CHECK(message.find("'fc.bias' (1000, not 4)") != std::string::npos);
   CHECK(message.find("--new-head") != std::string::npos);
   CHECK(model->named_parameters()["features.0.weight"].equal(before));  // nothing was changed
-  const auto kept = load_weights(*model, directory / "w.pt", {Head::kMayDiffer});
+  const auto kept = load_weights(*model, directory / "w.pt", {Head::kNew}).kept;
   CHECK(kept == std::vector<std::string>{"fc.weight", "fc.bias"});
   CHECK_FALSE(model->named_parameters()["features.0.weight"].equal(before));
+}
+
+TEST_CASE("weights: a new head stays new where the file's would fit, too") {
+  const test::TemporaryDirectory directory;
+  at::manual_seed(3);
+  write_weights(directory / "w.pt", state_of(*make_model("smallnet", 4)));
+  const auto model = make_model("smallnet", 4);
+  const at::Tensor head = model->named_parameters()["fc.weight"].detach().clone();
+  const auto loaded = load_weights(*model, directory / "w.pt", {Head::kNew});
+  CHECK(loaded.kept == std::vector<std::string>{"fc.weight", "fc.bias"});
+  CHECK(loaded.classes.empty());  // a state dict does not name them
+  CHECK(model->named_parameters()["fc.weight"].equal(head));
+  load_weights(*model, directory / "w.pt");
+  CHECK_FALSE(model->named_parameters()["fc.weight"].equal(head));
 }
 
 TEST_CASE("weights: missing, unexpected and misshapen tensors are named, some of many") {
@@ -100,7 +114,7 @@ TEST_CASE("weights: norms without num_batches_tracked are taken, as PyTorch take
   NamedTensors state = state_of(*model);
   std::erase_if(state, [](const auto& item) { return item.first.ends_with("batches_tracked"); });
   write_weights(directory / "w.pt", state);
-  CHECK(load_weights(*model, directory / "w.pt").size() == 6);
+  CHECK(load_weights(*model, directory / "w.pt").kept.size() == 6);
 }
 
 TEST_CASE("weights: those for BGR from 0 to 255 are converted, of networks that have such") {

@@ -11,8 +11,7 @@
 /// Loads weights that were saved elsewhere, by PyTorch, torchvision or timm.
 ///
 ///     auto model = make_model("resnet50", 10);
-///     load_weights(*model, "resnet50.pth", {Head::kMayDiffer});   // all but fc, with its 1000
-///     rows
+///     load_weights(*model, "resnet50.pth", {Head::kNew});   // all but fc, with its 1000 rows
 namespace packhorse::trainer {
 
 /// The parameters and buffers in a file, on the CPU, as they were saved:
@@ -27,11 +26,10 @@ namespace packhorse::trainer {
 /// Error(kNotFound), or Error(kCorrupt | kUnsupported) naming the file.
 NamedTensors read_weights(const std::filesystem::path& path);
 
-/// Whether weights from a file must have the model's last layer, the one that gives the classes'
-/// scores: Model::head().
+/// Where the model's last layer is from, the one that gives the classes' scores: Model::head().
 enum class Head : std::uint8_t {
-  kMustFit,
-  kMayDiffer,  ///< if it is missing or has another shape, the model's stays
+  kFromFile,  ///< where it must be, and fit
+  kNew,       ///< the model's stays, whatever the file has
 };
 
 /// What pixels weights were trained with.
@@ -42,16 +40,23 @@ enum class PixelKind : std::uint8_t {
 
 /// How weights become those of a model.
 struct WeightsUse {
-  Head head = Head::kMustFit;
+  Head head = Head::kFromFile;
   PixelKind pixels = PixelKind::kNormalized;  ///< others are converted, see docs/detection.md
 };
 
+/// What came of it.
+struct LoadedWeights {
+  std::vector<std::string> kept;  ///< tensors of the model that kept the values they had
+  /// The classes that the file's last layer is for, by label, where it says so: a checkpoint of
+  /// packhorse-train does.
+  std::vector<std::string> classes;
+};
+
 /// Copies the tensors of `path` into the model's parameters and buffers of the same name,
-/// converting their type. Norms may lack num_batches_tracked, as in old files. Returns the names
-/// that kept the values they had. Throws Error(kUsage) naming tensors that are missing, unexpected
-/// or of another shape, or for pixels that the model's weights never take, and then changes
-/// nothing; also throws what read_weights() throws.
-std::vector<std::string> load_weights(Model& model, const std::filesystem::path& path,
-                                      const WeightsUse& use = {});
+/// converting their type. Norms may lack num_batches_tracked, as in old files. Throws Error(kUsage)
+/// naming tensors that are missing, unexpected or of another shape, or for pixels that the model's
+/// weights never take, and then changes nothing; also throws what read_weights() throws.
+LoadedWeights load_weights(Model& model, const std::filesystem::path& path,
+                           const WeightsUse& use = {});
 
 }  // namespace packhorse::trainer

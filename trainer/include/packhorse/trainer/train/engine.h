@@ -48,9 +48,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Starts from weights saved elsewhere, see load_weights(). Returns the names of tensors that
-  /// keep their values.
-  std::vector<std::string> init_from(const std::filesystem::path& path, const WeightsUse& use);
+  /// Starts from weights saved elsewhere, see load_weights().
+  LoadedWeights init_from(const std::filesystem::path& path, const WeightsUse& use);
 
   /// Runs forward and backward, and after the last part of a step also one step of the optimiser.
   /// On a GPU it returns when all of that is queued.

@@ -60,6 +60,9 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
 std::vector<std::string> as_utf8(std::vector<std::string> names);
 /// The dataset's class names, as_utf8().
 std::vector<std::string> class_texts(const Task& task, const reader::Dataset& dataset);
+/// The first of them that is not the same, in words.
+std::string difference_of_classes(const std::vector<std::string>& model,
+                                  const std::vector<std::string>& data);
 /// Throws Error(kUsage) unless the dataset's class_texts() are `classes`, in that order.
 void check_classes(const std::vector<std::string>& classes, const Task& task,
                    const reader::Dataset& dataset, const std::filesystem::path& path);

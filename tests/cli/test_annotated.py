@@ -206,6 +206,9 @@ def test_coco_of_roboflow_and_of_one_file(tmp_path):
     made.text(tmp_path / "whole/annotations/instances.json", made.coco_text(["a.jpg", "b.jpg"]))
     result = pack(tmp_path / "whole", tmp_path / "one")
     assert result.code == DONE and boxes_in(tmp_path / "one") == [EXPECTED] * 2, result
+    (tmp_path / "whole/annotations/instances.json").rename(tmp_path / "whole/annotations/instances_default.json")  # CVAT
+    again = pack(tmp_path / "whole", tmp_path / "again")
+    assert again.code == DONE and (tmp_path / "again/dataset.json").read_bytes() == (tmp_path / "one/dataset.json").read_bytes()
 
 
 def test_coco_that_is_not_complete_is_refused_with_the_command_for_the_rest(tmp_path):

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kInstances = "instances", kCaptions = "captions", kJson = ".json";
 constexpr const char* kInFolder = "_annotations.coco.json";
+constexpr const char* kAnyImages = "default";  // CVAT's name where there are no splits
 
 /// The images of one annotation file.
 struct Part {
@@ -80,13 +81,16 @@ CocoLayout find_coco(const fs::path& root) {
       if (file.ends_with(kJson)) found.others.push_back(path);
       continue;
     }
-    std::vector<std::string> folders = {"images/" + *name, *name};
-    if (name->empty()) folders = {"images"};
+    const bool may_be_all = name->empty() || *name == kAnyImages;
+    std::vector<std::string> folders;
+    if (!name->empty()) folders = {"images/" + *name, *name};
+    if (may_be_all) folders.emplace_back("images");
     const auto folder = std::find_if(folders.begin(), folders.end(), [&](const std::string& one) {
       return fs::is_directory(root / one, code);
     });
+    const bool all = may_be_all && folder != folders.end() && *folder == "images";
     if (folder != folders.end())
-      found.parts.push_back({name->empty() ? "" : split_for(*name), *folder, path});
+      found.parts.push_back({all ? "" : split_for(*name), *folder, path});
     else if (!name->empty())
       found.without_folder.push_back(path);
   }

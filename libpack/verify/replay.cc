@@ -42,12 +42,20 @@ int level_of(const std::string& compress) {
   return level;
 }
 
-/// Throws when the dataset was packed with targets, and neither `given` nor the source has any.
+/// Throws when the dataset was packed with targets that the source does not bring, and none are
+/// `given`.
 void refuse_lost_targets(const Manifest& manifest, const Source& source,
                          const TargetOptions& given) {
-  if (manifest.targets.empty() || !given.empty() || !source.own_targets().empty() ||
-      !source.targets().empty())
-    return;
+  if (!given.empty()) return;
+  std::vector<std::string> brought;
+  for (const TargetRecord& target : source.targets()) brought.push_back(target.name);
+  if (const TargetOptions own = source.own_targets(); !own.empty()) {
+    for (std::string& name : own.made_fields()) brought.push_back(std::move(name));
+  }
+  const bool all = std::ranges::all_of(manifest.targets, [&](const TargetRecord& target) {
+    return std::ranges::find(brought, target.name) != brought.end();
+  });
+  if (all) return;
   throw Error(ErrorKind::kUsage,
               "the dataset was packed with --targets, which its manifest does not record", {},
               "give the same --targets as for `pack`");

@@ -52,7 +52,7 @@ std::optional<TargetChange> change_between(const TargetRecord& ours, const Targe
     return counts("key points", ours.keypoints.size(), theirs.keypoints.size());
   if (ours.ignore != theirs.ignore)
     return changed("another label stands for pixels of no class in the source");
-  if (!ours.head.empty() && ours.head != theirs.head)
+  if (!ours.head.empty() && !theirs.head.empty() && ours.head != theirs.head)
     return changed(
         "the source's annotation file says otherwise of what is neither image nor annotation "
         "(info, licenses, categories)");

@@ -15,8 +15,8 @@ struct TargetChange {
   std::string detail;  ///< a sentence for people
 };
 
-/// One change a field, the gravest. Of what COCO's file says besides images and annotations only
-/// what the dataset keeps is compared.
+/// One change a field, the gravest. What COCO's file says besides images and annotations is
+/// compared where both keep it.
 std::vector<TargetChange> target_changes(const std::vector<TargetRecord>& dataset,
                                          const std::vector<TargetRecord>& source);
 

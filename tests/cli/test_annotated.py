@@ -112,6 +112,19 @@ def test_a_source_that_names_the_labels_otherwise_does_not_match(tmp_path, kind,
         assert "1 finding in 2 inputs" in result.out
 
 
+def test_what_coco_says_besides_survives_packing_again_with_captions(tmp_path):
+    made.coco(tmp_path / "source", splits=("train2017",))
+    names = [f"train2017-{n}.jpg" for n in range(2)]
+    captions = {"images": [{"id": i, "file_name": name} for i, name in enumerate(names)],
+                "annotations": [{"id": i, "image_id": i, "caption": "one"} for i in range(2)]}
+    made.text(tmp_path / "source/annotations/captions_train2017.json", json.dumps(captions))
+    pack(tmp_path / "source", tmp_path / "out")
+    packhorse("pack", tmp_path / "out", tmp_path / "again", "--format=hdf5")
+    packhorse("inspect", tmp_path / "again/train", "--against", tmp_path / "out")
+    ours, theirs = (json.loads((tmp_path / name / "train/dataset.json").read_text())["targets"] for name in ("out", "again"))
+    assert ours == theirs and any("head" in target for target in ours)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_byte_order_mark_is_no_part_of_an_annotation(tmp_path, kind):
     KINDS[kind](tmp_path / "source")
@@ -206,6 +219,11 @@ def test_coco_of_roboflow_and_of_one_file(tmp_path):
     made.text(tmp_path / "whole/annotations/instances.json", made.coco_text(["a.jpg", "b.jpg"]))
     result = pack(tmp_path / "whole", tmp_path / "one")
     assert result.code == DONE and boxes_in(tmp_path / "one") == [EXPECTED] * 2, result
+    made.text(tmp_path / "whole/annotations/instances_default.json", made.coco_text(["a.jpg", "b.jpg"]))
+    said = refused(tmp_path / "whole", tmp_path / "no", "two annotation files are for one split, the whole")
+    [command] = commands_in(said)
+    assert run(*[tmp_path / "either" if word == "OUT" else word for word in command], "--format=wds").code == DONE
+    assert boxes_in(tmp_path / "either/images") == [EXPECTED] * 2
     (tmp_path / "whole/annotations/instances.json").rename(tmp_path / "whole/annotations/instances_default.json")  # CVAT
     again = pack(tmp_path / "whole", tmp_path / "again")
     assert again.code == DONE and (tmp_path / "again/dataset.json").read_bytes() == (tmp_path / "one/dataset.json").read_bytes()
@@ -330,6 +348,13 @@ def test_a_test_split_that_cannot_be_read_whole_is_not_taken_for_one_without_lab
     assert "1 of its inputs cannot be packed: images/test/b: unreadable folder: Permission denied" in result.err
 
 
+def test_a_test_split_with_labels_in_other_letter_case_is_not_left_out(tmp_path):
+    made.yolo(tmp_path / "source", splits=("train", "val", "test"))
+    for labels in (tmp_path / "source/labels/test").iterdir():
+        labels.rename(labels.with_suffix(".TXT"))
+    refused(tmp_path / "source", tmp_path / "out", "its labels would be labels/test/test-0.txt, and there is labels/test/test-0.TXT")
+
+
 def test_lines_of_a_list_that_name_no_image_are_rejects(tmp_path):
     made.yolo(tmp_path / "source", yaml="train: list.txt\nnames: [cat, dog]\n")
     lines = ["images/train/train-0.jpg", "images/train/gone.jpg", "../x.jpg", "/etc/passwd", "images/train/train-0.jpg", "images"]
@@ -373,8 +398,8 @@ def test_label_files_of_no_image_are_skips(tmp_path):
 
 
 def test_label_files_of_no_image_beside_listed_images_are_skips(tmp_path):
-    made.yolo(tmp_path / "source", yaml="train: list.txt\nnames: [cat, dog]\n")
-    made.text(tmp_path / "source/list.txt", "photos/0.jpg\nphotos/1.jpg\n")
+    made.yolo(tmp_path / "source", yaml="train: photos/list.txt\nnames: [cat, dog]\n")
+    made.text(tmp_path / "source/photos/list.txt", "photos/0.jpg\nphotos/1.jpg\n")
     for n in range(2):
         made.image(tmp_path / f"source/photos/{n}.jpg", n)
         made.text(tmp_path / f"source/photos/{n}.txt", made.yolo_text())
@@ -437,22 +462,74 @@ def test_voc_knows_lists_by_the_other_names_of_splits(tmp_path, lists):
     assert "not read" not in "\n".join(result.json["notes"])
 
 
-def test_voc_names_the_lists_that_it_does_not_read(tmp_path):
-    made.voc(tmp_path / "source")
-    lists = tmp_path / "source/ImageSets/Main"
-    made.text(lists / "train_1.txt", "train-0\n")
-    made.text(lists / "hard.txt", "train-1\n")
+def voc_with_lists(source, **lists):
+    """A folder of VOC with just these lists."""
+    made.voc(source)
+    for file in (source / "ImageSets/Main").iterdir():
+        file.unlink()
+    for name, content in lists.items():
+        made.text(source / f"ImageSets/Main/{name}.txt", content)
+
+
+TRAIN, VAL = "train-0\ntrain-1\n", "val-0\nval-1\n"
+
+
+@pytest.mark.parametrize(
+    "lists, unread",
+    [
+        ({"train": TRAIN, "val": VAL}, None),
+        ({"train": TRAIN, "val": VAL, "hard": TRAIN, "train_1": TRAIN, "image_train": TRAIN}, "'hard.txt', 'image_train.txt', 'train_1.txt'"),
+        # Lists of the classes "train" and "0", which say of each image whether it shows one.
+        ({"train": TRAIN, "val": VAL, "train_train": "train-0 1\ntrain-1 -1\n", "0_train": "train-0  -1\n"}, None),
+        ({"train": "train-0  1\ntrain-1 -1\n", "VAL": VAL}, None),  # as it is called
+    ],
+)
+def test_voc_names_the_lists_that_it_does_not_read(tmp_path, lists, unread):
+    voc_with_lists(tmp_path / "source", **lists)
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out")
-    assert "not read: 'hard.txt', 'train_1.txt' in ImageSets/Main, which are of no split" in result.json["notes"]
-    for name in ("train", "val", "train_1"):
-        (lists / f"{name}.txt").unlink()
-    result = pack(tmp_path / "source", tmp_path / "whole")
-    assert result.code == DONE and [split["split"] for split in result.json["splits"]] == [""]
-    assert "not read: 'hard.txt' in ImageSets/Main, which is of no split" in result.json["notes"]
-    made.text(lists / "train_1.txt", "train-0\n")
-    made.text(lists / "train_2.txt", "train-1\n")
-    refused(tmp_path / "source", tmp_path / "no", "two lists are for the split train: train_1.txt and train_2.txt")
+    assert [note for note in result.json["notes"] if "not read" in note] == ([f"not read as splits: {unread} in ImageSets/Main"] if unread else [])
+
+
+@pytest.mark.parametrize(
+    "lists, splits",
+    [
+        ({"hard": TRAIN}, [""]),
+        ({"trainval2012": TRAIN, "test2012": VAL}, ["test", "trainval"]),
+        ({"train_val": TRAIN, "test": VAL}, ["test", "trainval"]),
+        ({"trainval": TRAIN, "train_train": "train-0 1\ntrain-1 -1\n"}, ["trainval"]),
+        ({"train2012": TRAIN}, ["train"]),
+    ],
+)
+def test_voc_has_the_splits_that_its_lists_name(tmp_path, lists, splits):
+    voc_with_lists(tmp_path / "source", **lists)
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DONE and [split["split"] for split in result.json["splits"]] == splits
+
+
+@pytest.mark.parametrize(
+    "lists, words",
+    [
+        ({"train_1": "train-0\n", "train_2": "train-1\n"}, "two lists are for the split train: train_1.txt and train_2.txt"),
+        ({"trainval": TRAIN + VAL, "train": TRAIN}, "there is a list of trainval and one of train, but none of val"),
+    ],
+)
+def test_voc_with_lists_that_are_not_clear_is_refused(tmp_path, lists, words):
+    voc_with_lists(tmp_path / "source", **lists)
+    refused(tmp_path / "source", tmp_path / "out", words)
+
+
+def test_voc_counts_an_image_that_cannot_be_read_once(tmp_path):
+    made.voc(tmp_path / "source", sets=("train", "test"))
+    for name in ("train-0", "test-0"):
+        (tmp_path / f"source/JPEGImages/{name}.jpg").unlink()
+        (tmp_path / f"source/JPEGImages/{name}.jpg").symlink_to("gone")
+    for n in range(2):
+        (tmp_path / f"source/Annotations/test-{n}.xml").unlink()
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DAMAGE, result
+    assert sorted(reject["path"] for reject in result.json["rejects"]) == ["JPEGImages/test-0.jpg", "JPEGImages/train-0.jpg"]
+    assert (result.json["packed"], result.json["rejected"]) == (1, 2)
 
 
 def test_voc_without_annotations_of_its_test_split(tmp_path):

@@ -244,6 +244,9 @@ def test_weights_find_objects_with_names(packed, learnt, tmp_path):
     assert len(found) == 16
     done = train("detect", packed, *weights)
     assert done.code == USAGE and "--classes" in done.err
+    (tmp_path / "turned").write_text("green\nblue\nred\n")
+    done = train("detect", packed, *weights, "--classes", tmp_path / "turned")
+    assert done.code == USAGE and "label 0 is 'red' in the model, but 'green' here" in done.err and "--checkpoint" in done.err
 
 
 def as_yolox_authors(weights):

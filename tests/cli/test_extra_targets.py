@@ -267,3 +267,16 @@ def test_a_packed_dataset_keeps_its_targets_beside_those_given(pictures, masks, 
     for options in (["caption:txt", f"val=caption:{table}"], [f"val=caption:{table}", "caption:txt"]):
         result = pack(pictures, tmp_path / "no", "--fields=txt", *(f"--targets={text}" for text in options), code=USAGE)
         assert "two of caption" in result.err
+
+
+def test_targets_that_the_source_does_not_bring_are_asked_for(pictures, masks, tmp_path):
+    pack(pictures, tmp_path / "masked", *SEGMENTED)
+    table = write_table(tmp_path / "t.csv", [["file", "classes"], *([name, "x;y"] for name in NAMES)])
+    given = f"--targets=classes:{table}:classes"
+    pack(tmp_path / "masked", tmp_path / "both", given)
+    assert run("inspect", tmp_path / "both", "--against", tmp_path / "masked", given).code == 0
+    result = run("inspect", tmp_path / "both", "--against", tmp_path / "masked")
+    assert result.code == USAGE and "give the same --targets as for `pack`" in result.err, result
+    write_table(table, [["file", "classes"], *([name, "x;z"] for name in NAMES)])
+    result = run("inspect", tmp_path / "both", "--against", tmp_path / "masked", given)
+    assert result.code == DAMAGE and "1 of its classes has another name in the source: number 1 is 'y' in the dataset, 'z' there" in result.out

@@ -38,7 +38,12 @@ ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<I
   impl_->task = make_task(recipe);
   impl_->engine.emplace(recipe, static_cast<std::int64_t>(classes().size()),
                         EngineOptions{.device = options.device});
-  model.load_into(*impl_->engine);
+  const std::vector<std::string> named = model.load_into(*impl_->engine);
+  if (!named.empty() && named != classes())
+    throw Error(ErrorKind::kUsage,
+                "the classes given are not those of the weights, which are a checkpoint's: " +
+                    difference_of_classes(named, classes()),
+                options.model.path(), "give it as --checkpoint, which needs no --classes");
 }
 
 ObjectDetector::~ObjectDetector() = default;

@@ -19,7 +19,7 @@ class SavedModel {
   /// Of weights only the recipe.
   const RunState& state() const { return state_; }
   /// Returns the classes that the file is for; none where it does not say.
-  std::vector<std::string> load_into(Engine& engine) const;
+  [[nodiscard]] std::vector<std::string> load_into(Engine& engine) const;
 
  private:
   ModelFile file_;

@@ -180,7 +180,7 @@ class CocoFolder final : public AnnotatedFolder {
     std::vector<std::string> there;
     for (const Part& part : found_.parts) {
       if (std::find(there.begin(), there.end(), part.split) != there.end()) continue;
-      if (part.split.empty() && found_.parts.size() > 1) continue;
+      if (part.split.empty() && !found_.parts.back().split.empty()) continue;
       there.push_back(part.split);
       const std::string head = part.split.empty() ? "" : part.split + "=";
       command += " --targets " + shell_word(head + "coco:" + (root() / part.file).native());

@@ -33,6 +33,7 @@ constexpr const char* kInNoSet = "in none of the lists of splits in ImageSets/Ma
 constexpr const char* kNoXml = "in a split without annotations";
 constexpr const char* kNotThere = "not there, but in the list of a split without annotations";
 constexpr const char* kBoth = "trainval";
+constexpr std::string_view kBlanks = " \t\r";
 constexpr std::uintmax_t kMostSetBytes = std::uintmax_t{1} << 28;
 constexpr int kMostWrappers = 3;
 
@@ -56,30 +57,47 @@ std::string_view stem_of(std::string_view path) {
   return name.substr(0, name.rfind('.'));
 }
 
-/// Whether a list is about one class in a split: "cat_train".
-bool is_of_a_class(const std::string& list) {
-  const std::size_t end = list.rfind('_');
-  if (end == std::string::npos || end == 0) return false;
-  const std::string part = list.substr(end + 1);
-  return !split_named(part).empty() || lower_case(part) == kBoth;
+/// The split that a list is of by its name: "train" for "Train" and "train2012", "trainval" for
+/// "train_val"; "" for other names.
+std::string split_of_list(const std::string& name) {
+  std::string letters;
+  for (const char c : lower_case(name))
+    if (c >= 'a' && c <= 'z') letters += c;
+  return letters == kBoth ? kBoth : split_named(name);
 }
 
-/// The names in a list, a line each; further words are of other lists (1, -1).
-std::vector<std::string> names_of_set(const fs::path& file) {
+/// Whether a name is that of a list about one class in a split: "cat_train".
+bool is_named_by_class(const std::string& name) {
+  const std::size_t end = name.rfind('_');
+  return end != std::string::npos && end != 0 && !split_of_list(name.substr(end + 1)).empty();
+}
+
+struct SplitList {
+  std::string file;  ///< in kSets
+  std::vector<std::string> members;
+  bool more = false;  ///< it says more of an image than its name: whether it shows a class (1, -1)
+};
+
+/// A list, an image a line.
+SplitList read_list(const fs::path& folder, const std::string& name) {
+  const fs::path file = folder / name;
   std::error_code code;
   if (fs::file_size(file, code) > kMostSetBytes)
     throw Error(ErrorKind::kUsage, "the list of a split is larger than 256 MiB", file,
                 "give the right file");
   const std::vector<std::byte> bytes = read_file(file);
   std::string_view text = without_byte_order_mark(as_text(bytes));
-  std::vector<std::string> names;
+  SplitList list{name, {}};
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    line = line.substr(0, line.find_first_of(" \t\r"));
-    if (!line.empty()) names.emplace_back(line);
+    const std::string_view member = line.substr(0, line.find_first_of(kBlanks));
+    if (member.empty()) continue;
+    list.members.emplace_back(member);
+    line.remove_prefix(member.size());
+    list.more = list.more || line.find_first_not_of(kBlanks) != std::string_view::npos;
   }
-  return names;
+  return list;
 }
 
 class VocFolder final : public AnnotatedFolder {
@@ -104,9 +122,8 @@ class VocFolder final : public AnnotatedFolder {
     listing.notes.clear();  // they are about the folders and the missing files
     if (!sets_.empty()) divide(listing);
     if (!others_.empty())
-      listing.notes.push_back(fmt::format("not read: {} in {}, which {} of no split",
-                                          naming::quoted(others_), kSets,
-                                          others_.size() == 1 ? "is" : "are"));
+      listing.notes.push_back(
+          fmt::format("not read as splits: {} in {}", naming::quoted(others_), kSets));
     targets_.classes = options.targets.classes;
     if (targets_.classes.empty()) find_classes(listing);
     listing.detected = fmt::format("Pascal VOC: images in {0}, annotations in {1}{2}", kImages,
@@ -116,26 +133,42 @@ class VocFolder final : public AnnotatedFolder {
 
  private:
   void read_sets() {
+    std::map<std::string, std::vector<SplitList>> found;
     for (const std::string& file : files_in(root() / kSets)) {
-      const fs::path name = file;
-      if (lower_case(name.extension().native()) != ".txt") continue;
-      const std::string list = name.stem().native();
-      const std::string split = lower_case(list) == kBoth ? kBoth : split_named(list);
-      if (split.empty() && !is_of_a_class(list)) others_.push_back(file);
-      if (split.empty()) continue;
-      const auto [set, fresh] = sets_.try_emplace(split, Set{file, {}});
-      if (fresh) continue;
-      const std::string own = split + ".txt";  // goes before "train_1.txt"
-      if (file != own && set->second.file != own)
-        throw Error(ErrorKind::kUsage,
-                    fmt::format("two lists are for the split {}: {} and {}", split,
-                                printable(set->second.file), printable(file)),
-                    root() / kSets, "leave one of them");
-      others_.push_back(file == own ? std::exchange(set->second.file, file) : file);
+      const fs::path path = file;
+      if (lower_case(path.extension().native()) != ".txt") continue;
+      const std::string name = path.stem().native();
+      SplitList list = read_list(root() / kSets, file);
+      if (list.more && is_named_by_class(name)) continue;
+      const std::string split = split_of_list(name);
+      if (split.empty())
+        others_.push_back(file);
+      else
+        found[split].push_back(std::move(list));
     }
+    for (auto& [split, lists] : found) sets_.emplace(split, choose(split, lists));
+    const bool train = sets_.contains("train"), val = sets_.contains("val");
+    if (sets_.contains(kBoth) && train != val)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("there is a list of trainval and one of {}, but none of {}",
+                              train ? "train" : "val", train ? "val" : "train"),
+                  root() / kSets, "add that list, or leave one of the two");
     // What is in trainval is in train or in val.
-    if (sets_.contains("train") || sets_.contains("val")) sets_.erase(kBoth);
-    for (auto& [split, set] : sets_) set.members = names_of_set(root() / kSets / set.file);
+    if (train) sets_.erase(kBoth);
+  }
+
+  /// The list that is called as the split, or else the only one. The others are not read.
+  SplitList choose(const std::string& split, std::vector<SplitList>& lists) {
+    auto own = std::ranges::find(lists, split + ".txt", &SplitList::file);
+    if (own == lists.end() && lists.size() > 1)
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("two lists are for the split {}: {} and {}", split,
+                              printable(lists[0].file), printable(lists[1].file)),
+                  root() / kSets, "leave one of them, or call it " + split + ".txt");
+    if (own == lists.end()) own = lists.begin();
+    for (auto list = lists.begin(); list != lists.end(); ++list)
+      if (list != own) others_.push_back(list->file);
+    return std::move(*own);
   }
 
   /// Makes a split of the images in each list.
@@ -144,6 +177,8 @@ class VocFolder final : public AnnotatedFolder {
     std::unordered_map<std::string, std::size_t> image_of;
     for (std::size_t i = 0; i < whole.entries.size(); ++i)
       image_of.emplace(std::string(stem_of(whole.entries.path_of(i))), i);
+    std::set<std::string, std::less<>> rejected;  // images that are there
+    for (const Reject& reject : whole.rejects) rejected.emplace(stem_of(reject.path));
     std::vector<bool> used(whole.entries.size());
     listing.splits.clear();
     for (const auto& [name, set] : sets_) {
@@ -156,6 +191,7 @@ class VocFolder final : public AnnotatedFolder {
       for (const std::string& member : set.members) {
         const auto found = image_of.find(member);
         if (found == image_of.end()) {
+          if (rejected.contains(printable(member))) continue;
           split.rejects.push_back({printable(member), fmt::format("not there, but in {}/{}", kSets,
                                                                   printable(set.file))});
           continue;
@@ -177,7 +213,7 @@ class VocFolder final : public AnnotatedFolder {
       listing.splits.push_back(std::move(split));
     }
     if (listing.splits.empty())
-      throw Error(ErrorKind::kUsage, "no image of any split has annotations", root(),
+      throw Error(ErrorKind::kUsage, "no image in the lists of splits has annotations", root(),
                   "give --source-kind folder --unlabelled to pack images alone");
     SplitListing& first = listing.splits.front();
     first.rejects.insert(first.rejects.end(), whole.rejects.begin(), whole.rejects.end());
@@ -229,13 +265,8 @@ class VocFolder final : public AnnotatedFolder {
                     naming::quoted(targets_.classes)));
   }
 
-  /// The images of a split.
-  struct Set {
-    std::string file;  ///< in kSets
-    std::vector<std::string> members;
-  };
-  std::map<std::string, Set> sets_;  ///< by the split
-  std::vector<std::string> others_;  ///< lists that are of no split, and of no class
+  std::map<std::string, SplitList> sets_;  ///< by the split
+  std::vector<std::string> others_;        ///< lists that are not read
 };
 
 }  // namespace

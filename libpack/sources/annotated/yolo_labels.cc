@@ -88,6 +88,8 @@ bool YoloLabels::attach(SplitListing& split) {
   return any;
 }
 
+void YoloLabels::is_list(const std::string& path) { wanted_.push_back(hash_of(path)); }
+
 void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& walked) {
   std::sort(wanted_.begin(), wanted_.end());
   std::sort(absent_.begin(), absent_.end());

@@ -19,6 +19,9 @@ class YoloLabels {
   /// Returns whether any image has some, be they readable or not. Throws Error(kIo).
   bool attach(SplitListing& split);
 
+  /// A list of images lies where labels may lie, and is none.
+  void is_list(const std::string& path);
+
   /// To be called once, when all splits have theirs. Files of no image become skips, but for those
   /// in the folders `walked`, which are skips already, as no image. An image without labels becomes
   /// a reject where a file has their name in other letter case. Throws Error(kNotFound | kIo).

@@ -54,21 +54,21 @@ class YoloSource final : public Source {
     listing.notes = notes_;
     if (data_.has_flip_idx)
       listing.notes.emplace_back("flip_idx is not packed: give it where images are flipped");
+    std::vector<std::string> unlabelled;  // splits
     for (const YoloPlaces& places : places_) {
+      for (const std::string& list : places.lists) labels_.is_list(list);
       SplitListing split = list_split(places, options.memory);
       if (split.entries.size() == 0 && split.rejects.empty())
         throw Error(ErrorKind::kUsage, "the split " + split.split + " has no images", file_,
                     "correct its path, or leave it out of the file");
       // Rejects alone are no reason to leave a split out.
-      if (split.entries.size() == 0 || labels_.attach(split)) {
-        listing.splits.push_back(std::move(split));
-        continue;
-      }
-      leave_out(split, listing);
+      if (split.entries.size() > 0 && !labels_.attach(split)) unlabelled.push_back(split.split);
+      listing.splits.push_back(std::move(split));
     }
-    if (listing.splits.empty()) refuse_no_labels();
     refuse_twice(listing);
     labels_.check_unused(listing, walked());
+    for (const std::string& split : unlabelled) leave_out(split, listing);
+    if (listing.splits.empty()) refuse_no_labels();
     const auto count = [](std::size_t n, const char* one, const char* several) {
       return fmt::format("{} {}", n, n == 1 ? one : several);
     };
@@ -203,24 +203,26 @@ class YoloSource final : public Source {
   }
 
   /// A test split may have no labels; any other must.
-  void leave_out(SplitListing& split, Listing& listing) const {
-    if (split.split != "test") refuse_no_labels();
+  void leave_out(const std::string& name, Listing& listing) const {
+    const auto place = std::ranges::find(listing.splits, name, &SplitListing::split);
+    const SplitListing& split = *place;
     if (!split.rejects.empty()) {
       const Reject& first = split.rejects.front();
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("none of the images of the split test has labels, and {} of its inputs "
-                      "cannot be packed: {}: {}",
-                      split.rejects.size(), naming::join(printable(split.origin), first.path),
-                      first.reason),
-          file_, "mend that, or leave the split out of the file");
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("none of the images of the split {} has labels, and {} of its inputs "
+                              "cannot be packed: {}: {}",
+                              name, split.rejects.size(),
+                              naming::join(printable(split.origin), first.path), first.reason),
+                  file_, "mend that, or leave the split out of the file");
     }
+    if (name != "test") refuse_no_labels();
     for (std::size_t i = 0; i < split.entries.size(); ++i)
       listing.skips.push_back(
           {printable(naming::join(split.origin, split.entries.path_of(i))), kNoLabels});
     for (const Skip& skip : split.skips)
       listing.skips.push_back({naming::join(printable(split.origin), skip.path), skip.rule});
     listing.notes.push_back("the split test is left out: none of its images has labels");
+    listing.splits.erase(place);
   }
 
   [[noreturn]] void refuse_no_labels() const {

@@ -88,7 +88,8 @@ class PackedSource final : public Source {
       SplitListing& split = listing.splits.emplace_back();
       split.split = split.origin = part.split;
       split.entries = EntryTable(options.memory);
-      for (const TargetRecord& target : manifest(part).targets) split.target_head = target.head;
+      for (const TargetRecord& target : manifest(part).targets)
+        if (target.kind == kObjectsTarget) split.target_head = target.head;
       for (std::size_t shard = 0; shard < part.dataset.shards(); ++shard)
         list_shard(part, shard, label_of, split.entries);
     }

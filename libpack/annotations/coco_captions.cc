@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/byte_order_mark.h"
 #include "base/json_slices.h"
+#include "labels/label_text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
@@ -30,13 +30,6 @@ void for_each_record(std::string_view list, const char* what, const Visit& visit
                   fmt::format("{} {} of its list: {}", what, number, json_problem(error)));
     }
   });
-}
-
-std::string in_one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
 }
 
 std::vector<CocoCaption> captions_in(std::string_view text) {
@@ -89,7 +82,7 @@ std::vector<CocoCaption> read_coco_captions(const std::filesystem::path& path) {
     return captions_in(without_byte_order_mark(as_text(file.bytes())));
   } catch (const Error& error) {
     throw Error(ErrorKind::kUsage, std::string("not COCO's file of captions: ") + error.what(),
-                path);
+                path, "correct it, or give a table, FILE:COLUMN");
   }
 }
 

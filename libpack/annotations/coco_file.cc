@@ -41,9 +41,13 @@ void CocoFile::read() {
   if (!is_object(text.substr(begin))) refuse("it is no JSON object");
   std::string_view images, annotations, categories;
   for_each_member(text, [&](std::string_view name, std::string_view value) {
-    if (name == "\"images\"") images = value;
-    if (name == "\"annotations\"") annotations = value;
-    if (name == "\"categories\"") categories = value;
+    for (const auto& [wanted, list] :
+         {std::pair("\"images\"", &images), std::pair("\"annotations\"", &annotations),
+          std::pair("\"categories\"", &categories)}) {
+      if (name != wanted) continue;
+      if (!list->empty()) refuse("it has " + std::string(wanted) + " twice");
+      *list = value;
+    }
     return true;
   });
   if (!is_array(images) || !is_array(annotations))
@@ -56,7 +60,8 @@ void CocoFile::read() {
 }
 
 void CocoFile::refuse(const std::string& what) const {
-  throw Error(ErrorKind::kUsage, "not an annotation file of COCO: " + what, path_);
+  throw Error(ErrorKind::kUsage, "not an annotation file of COCO: " + what, path_,
+              "correct it, or give a file of instances or key points");
 }
 
 void CocoFile::read_categories(std::string_view array) {

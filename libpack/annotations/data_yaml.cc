@@ -136,6 +136,10 @@ DataYaml parse_data_yaml(std::string_view text) {
   const YamlNode* const shape = root.find("kpt_shape");
   if (shape != nullptr && !shape->is_null()) take_keypoints(*shape, data);
   data.has_flip_idx = root.find("flip_idx") != nullptr;
+  constexpr std::string_view kRead[] = {"path", "train", "val",       "test",
+                                        "nc",   "names", "kpt_shape", "flip_idx"};
+  for (const auto& [key, node] : root.members)
+    if (std::ranges::find(kRead, key) == std::end(kRead)) data.others.push_back(key);
   return data;
 }
 

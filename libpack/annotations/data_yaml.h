@@ -20,6 +20,7 @@ struct DataYaml {
   std::vector<std::string> names;
   std::size_t keypoints = 0, keypoint_numbers = 3;
   bool has_flip_idx = false;
+  std::vector<std::string> others;  ///< names of members that are not read
 };
 
 /// Throws Error(kUsage) without a path for what is missing or contradicts itself: no names, a

@@ -101,6 +101,7 @@ void SampleTargets::open_files() {
       throw Error(ErrorKind::kUsage, "--targets names a folder, not a file with annotations", path,
                   "name the file in it");
     Split& split = splits_[name];
+    split.of_all = name.empty();
     split.file = options_.notation == Notation::kHf
                      ? std::make_unique<CocoFile>(path, coco_of_hf_metadata(path, classes_))
                      : std::make_unique<CocoFile>(path);
@@ -128,21 +129,27 @@ const SampleTargets::Split* SampleTargets::split_of(const std::string& name) con
   return found == splits_.end() ? nullptr : &found->second;
 }
 
-const CocoFile::Image* SampleTargets::find(const Split& split, std::string_view path) {
-  const auto look = [&](const auto& names, std::string_view text) -> const CocoFile::Image* {
+const CocoFile::Image* SampleTargets::find(const Split& split, const SplitListing& listing,
+                                           std::size_t entry) {
+  const std::string below = listing.entries.path_of(entry);
+  const std::string path = naming::join(listing.origin, below);
+  const auto look = [&](const auto& names, std::string_view text,
+                        std::string_view whole) -> const CocoFile::Image* {
     const auto found = names.find(hash_of(text));
     if (found == names.end() || found->second == kSeveral) return nullptr;
     const CocoFile::Image& image = split.file->images()[found->second];
-    return same_file(image.file_name, path) ? &image : nullptr;
+    return same_file(image.file_name, whole) ? &image : nullptr;
   };
   // The file may name images from a folder further down.
   for (std::string_view part = path;;) {
-    if (const CocoFile::Image* const image = look(split.by_name, part)) return image;
+    if (const CocoFile::Image* const image = look(split.by_name, part, path)) return image;
     const std::size_t slash = part.find('/');
     if (slash == std::string_view::npos) break;
     part.remove_prefix(slash + 1);
   }
-  return look(split.by_last_name, naming::last_name(path));
+  // Or from one further up; a file for one split, in folders that are called otherwise there.
+  const std::string_view known = split.of_all ? std::string_view(path) : std::string_view(below);
+  return look(split.by_last_name, naming::last_name(below), known);
 }
 
 /// The hash of a path's name when several images of the file have it, so that find() takes none.
@@ -176,50 +183,79 @@ void SampleTargets::keep_heads(Listing& listing) const {
   }
 }
 
-void SampleTargets::attach(SplitListing& listing) const {
-  const Split* const split = split_of(listing.split);
-  const std::string file = printable(naming::last_name(split->file->path().native()));
-  std::vector<bool> there(split->file->images().size());
-  std::size_t known = 0;
-  std::set<std::uint64_t> shared;  // names that several images of the file have, and one here
+/// What was found of a file's images, in all splits that it is for.
+struct SampleTargets::Use {
+  explicit Use(const Split& file_of) : split(file_of), there(file_of.file->images().size()) {}
+  std::string file() const { return printable(naming::last_name(split.file->path().native())); }
+
+  const Split& split;
+  std::vector<bool> there;         ///< the file's images
+  std::set<std::uint64_t> shared;  ///< names that several of these have, and one in the source
+  std::size_t known = 0;           ///< images of the source
+  SplitListing* first = nullptr;
+};
+
+void SampleTargets::attach(SplitListing& listing, Use& use) const {
+  const Split& split = use.split;
+  if (use.first == nullptr) use.first = &listing;
   listing.entries.revise([&](std::size_t i, EntryTable::Facts&) {
     const std::string path = listing.entries.path_of(i);
-    const CocoFile::Image* const image = find(*split, path);
+    const CocoFile::Image* const image = find(split, listing, i);
     if (image == nullptr) {
-      const auto name = shared_name(*split, path);
-      if (name) shared.insert(*name);
+      const auto name = shared_name(split, path);
+      if (name) use.shared.insert(*name);
       const char* const which = name ? "several images" : "no image";
       listing.rejects.push_back(
-          {printable(path), fmt::format("no annotations: {} has {} of that name", file, which)});
+          {printable(path),
+           fmt::format("no annotations: {} has {} of that name", use.file(), which)});
       return false;
     }
-    const auto number = static_cast<std::size_t>(image - split->file->images().data());
-    if (there[number])
+    const auto number = static_cast<std::size_t>(image - split.file->images().data());
+    if (use.there[number])
       throw Error(ErrorKind::kUsage,
                   "two images would get the annotations of '" + printable(image->file_name) +
-                      "', one of them " + printable(path),
-                  split->file->path(), "give annotations that name images with their folders");
-    there[number] = true;
-    ++known;
+                      "', one of them " + printable(naming::join(listing.origin, path)),
+                  split.file->path(), "give annotations that name images with their folders");
+    use.there[number] = true;
+    ++use.known;
     return true;
   });
-  if (known == 0 && !listing.rejects.empty())
+}
+
+void SampleTargets::finish(const Use& use) {
+  const CocoFile& file = *use.split.file;
+  std::vector<Reject>& rejects = use.first->rejects;
+  if (use.known == 0 && !rejects.empty())
     throw Error(
         ErrorKind::kUsage,
         fmt::format("the annotations name none of the images{}: they have '{}', the source '{}'",
-                    shared.empty() ? "" : " once",
-                    there.empty() ? "" : printable(split->file->images().front().file_name),
-                    listing.rejects.front().path),
-        split->file->path(),
-        shared.empty() ? "give the annotations of these images"
-                       : "give annotations with one entry an image");
-  for (std::size_t i = 0; i < there.size(); ++i) {
-    const std::string& name = split->file->images()[i].file_name;
-    if (!there[i] && !shared.contains(hash_of(name)))
-      listing.rejects.push_back({printable(name), "not there, but in " + file});
+                    use.shared.empty() ? "" : " once",
+                    file.images().empty() ? "" : printable(file.images().front().file_name),
+                    naming::join(use.first->origin, rejects.front().path)),
+        file.path(),
+        use.shared.empty() ? "give the annotations of these images"
+                           : "give annotations with one entry an image");
+  for (std::size_t i = 0; i < use.there.size(); ++i) {
+    const std::string& name = file.images()[i].file_name;
+    if (!use.there[i] && !use.shared.contains(hash_of(name)))
+      rejects.push_back({printable(name), "not there, but in " + use.file()});
   }
-  for (const std::string& problem : split->file->problems())
-    listing.rejects.push_back({file, problem});
+  for (const std::string& problem : file.problems()) rejects.push_back({use.file(), problem});
+}
+
+/// Notes how many images have no objects since they lack the field.
+void SampleTargets::note_without(const std::string& field, Listing& listing) const {
+  if (options_.notation != Notation::kYolo) return;  // others must have it
+  const auto place = std::ranges::find(listing.fields, field) - listing.fields.begin();
+  std::size_t all = 0, without = 0;
+  for (const SplitListing& split : listing.splits) {
+    all += split.entries.size();
+    for (std::size_t i = 0; i < split.entries.size(); ++i)
+      if ((split.entries.facts(i).fields >> place & 1) == 0) ++without;
+  }
+  if (without > 0)
+    listing.notes.push_back(
+        fmt::format("{} of {} images have no field '{}', and so no objects", without, all, field));
 }
 
 void SampleTargets::attach(Listing& listing) {
@@ -231,7 +267,12 @@ void SampleTargets::attach(Listing& listing) {
   }
   if (options_.has_files()) keep_heads(listing);
   if (options_.makes_records()) {
-    for (SplitListing& split : listing.splits) attach(split);
+    std::map<std::string, Use> uses;  // by the split that a file is for
+    for (SplitListing& split : listing.splits) {
+      const Split& own = *split_of(split.split);
+      attach(split, uses.try_emplace(own.of_all ? "" : split.split, own).first->second);
+    }
+    for (const auto& [name, use] : uses) finish(use);
     return;
   }
   const std::string field(options_.field());
@@ -239,13 +280,13 @@ void SampleTargets::attach(Listing& listing) {
     throw Error(ErrorKind::kUsage,
                 "no image has a field '" + field + "', which would say its objects", {},
                 "name the files' folder: --optional-field-from " + field + "=FOLDER");
+  note_without(field, listing);
 }
 
 std::string SampleTargets::record(const SplitListing& split, std::size_t entry) const {
   if (!options_.makes_records()) return {};
   const Split* const own = split_of(split.split);
-  const CocoFile::Image* const image =
-      own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));
+  const CocoFile::Image* const image = own == nullptr ? nullptr : find(*own, split, entry);
   if (image == nullptr) throw Error(ErrorKind::kCorrupt, "it has no annotations");
   return coco_record(*own->file, *image);
 }
@@ -254,8 +295,7 @@ ImageInfo SampleTargets::told_image(const SplitListing& split, std::size_t entry
   ImageInfo told;
   if (!options_.makes_records()) return told;
   const Split* const own = split_of(split.split);
-  const CocoFile::Image* const image =
-      own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));
+  const CocoFile::Image* const image = own == nullptr ? nullptr : find(*own, split, entry);
   if (image == nullptr) return told;
   told.width = image->width;
   told.height = image->height;

@@ -55,12 +55,18 @@ class SampleTargets {
     std::unique_ptr<CocoFile> file;
     /// Images by the hash of their names: what their files are called, and the last part of that.
     std::unordered_map<std::uint64_t, std::uint32_t> by_name, by_last_name;
+    bool of_all = false;  ///< the file is for all splits
   };
+  struct Use;
   void open_files();
   const Split* split_of(const std::string& name) const;
-  static const CocoFile::Image* find(const Split& split, std::string_view path);
+  static const CocoFile::Image* find(const Split& split, const SplitListing& listing,
+                                     std::size_t entry);
   static std::optional<std::uint64_t> shared_name(const Split& split, std::string_view path);
-  void attach(SplitListing& listing) const;
+  void attach(SplitListing& listing, Use& use) const;
+  /// Rejects what only the file knows.
+  static void finish(const Use& use);
+  void note_without(const std::string& field, Listing& listing) const;
   /// Gives each split what its file says besides images and annotations.
   void keep_heads(Listing& listing) const;
 

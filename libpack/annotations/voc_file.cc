@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <pugixml.hpp>
 
@@ -12,11 +13,19 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostBytes = 4u << 20;
+constexpr const char* kXmlBlanks = " \t\r\n";
+
+/// A node's characters, also those behind a comment in it, without blanks around them.
+std::string text_of(const pugi::xml_node& node) {
+  std::string text;
+  for (const pugi::xml_node& part : node.children())
+    if (part.type() == pugi::node_pcdata || part.type() == pugi::node_cdata) text += part.value();
+  text.erase(text.find_last_not_of(kXmlBlanks) + 1);
+  return text.erase(0, std::min(text.find_first_not_of(kXmlBlanks), text.size()));
+}
 
 std::optional<double> number(const pugi::xml_node& node, const char* child) {
-  std::string_view text = node.child(child).text().get();
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  const std::string text = text_of(node.child(child));
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -26,6 +35,11 @@ std::optional<double> number(const pugi::xml_node& node, const char* child) {
 std::uint32_t extent(const pugi::xml_node& size, const char* child) {
   const std::optional<double> value = number(size, child);
   return value && *value >= 1 && *value <= 1 << 30 ? static_cast<std::uint32_t>(*value) : 0;
+}
+
+/// Whether a node has several children of a name, of which one would be taken.
+bool has_several(const pugi::xml_node& node, const char* child) {
+  return !node.child(child).next_sibling(child).empty();
 }
 
 /// The first and last pixels of a box, counted from 1, as the edges around them, counted from 0.
@@ -68,8 +82,10 @@ VocFile parse_voc(std::string_view xml) {
   std::size_t count = 0;
   for (const pugi::xml_node& node : root.children("object")) {
     const std::string name = fmt::format("object {}", ++count);
-    VocFile::Object object{node.child("name").text().get(), {}};
-    if (object.name.empty()) {
+    VocFile::Object object{text_of(node.child("name")), {}};
+    if (has_several(node, "name") || has_several(node, "bndbox")) {
+      file.problems.push_back(name + ": it has several names or boxes");
+    } else if (object.name.empty()) {
       file.problems.push_back(name + ": it has no class");
     } else if (!take_box(node.child("bndbox"), object.object)) {
       file.problems.push_back(name + ": it has no box");

@@ -111,7 +111,10 @@ class Giver {
   void read_files() {
     const LabelOptions& options = given_.options;
     std::optional<LabelIds> ids;
-    if (!options.ids.empty()) ids = read_label_ids(options.ids);
+    if (!options.ids.empty()) {
+      ids = read_label_ids(options.ids);
+      note_shared(*ids);
+    }
     for (const auto& [split, path] : options.files) {
       refuse_unknown(split, path);
       files_.push_back({split,
@@ -130,6 +133,23 @@ class Giver {
       listing_.notes.push_back("the labels" + (split.empty() ? "" : " of the split " + split) +
                                " are those in '" + printable(path.native()) + "'");
     }
+  }
+
+  /// Several ids may mean one class, but not by mistake.
+  void note_shared(const LabelIds& ids) {
+    std::map<std::string_view, std::string_view> id_of;
+    std::size_t shared = 0;
+    std::string first;
+    for (const auto& [id, name] : ids) {
+      const auto [other, is_new] = id_of.emplace(name, id);
+      if (!is_new && shared++ == 0)
+        first = "'" + printable(other->second) + "' and '" + printable(id) + "' are both '" +
+                printable(name) + "'";
+    }
+    if (shared > 0)
+      listing_.notes.push_back("the " + std::to_string(ids.size()) +
+                               " ids of --label-ids stand for " + std::to_string(id_of.size()) +
+                               " classes: " + first);
   }
 
   void refuse_no_match() const {

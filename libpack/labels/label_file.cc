@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -23,26 +24,35 @@ constexpr const char* kTableAdvice =
 /// From so many lines on, labels that count the lines are taken for line numbers.
 constexpr std::size_t kFewLines = 100;
 
+std::string_view without_blanks(std::string_view text, std::string_view blanks) {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
 }  // namespace
 
 LabelIds read_label_ids(const fs::path& path) {
   constexpr std::string_view kBlank = " \t\r,";
+  const bool csv = lower_case(path.extension().native()) == ".csv";
   LabelIds ids;
   const UniqueFd fd = open_for_reading(path);
   Row row;
-  for (RowReader reader(fd.get(), path, kLines); reader.next(row);) {
-    const std::string_view line = row.cells[0];
-    const std::size_t begin = std::min(line.find_first_not_of(kBlank), line.size());
-    const std::size_t end = std::min(line.find_first_of(kBlank, begin), line.size());
-    const std::size_t name = std::min(line.find_first_not_of(kBlank, end), line.size());
-    const std::size_t name_end = std::min(line.find_first_of(kBlank, name), line.size());
+  for (RowReader reader(fd.get(), path, csv ? kCsv : kLines); reader.next(row);) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::kUsage, "line " + std::to_string(row.line) + " of the ids " + what,
                   path, "each line is a number and the class it stands for: 1 n02119789");
     };
-    if (name == line.size()) refuse("has no name");
-    const auto [place, is_new] =
-        ids.emplace(line.substr(begin, end - begin), line.substr(name, name_end - name));
+    if (csv && row.cells.size() != 2) refuse("has " + std::to_string(row.cells.size()) + " cells");
+    std::string_view id = without_blanks(row.cells[0], kBlank), name;
+    if (csv) {
+      name = without_blanks(row.cells[1], kBlank);
+    } else {
+      const std::size_t end = std::min(id.find_first_of(kBlank), id.size());
+      name = without_blanks(id.substr(end), kBlank);
+      id = id.substr(0, end);
+    }
+    if (name.empty()) refuse("has no name");
+    const auto [place, is_new] = ids.emplace(id, name);
     if (!is_new) refuse("gives the id '" + printable(place->first) + "' again");
   }
   if (ids.empty()) throw Error(ErrorKind::kUsage, "the file of ids is empty", path);
@@ -136,7 +146,8 @@ void LabelFile::join_texts() {
     const auto text = [this](const Line& of) {
       return labels_[static_cast<std::size_t>(of.label)];
     };
-    labels_.push_back(text(joined.back()) + '\n' + text(line));
+    const bool gap = !text(joined.back()).empty() && !text(line).empty();
+    labels_.push_back(text(joined.back()) + (gap ? "\n" : "") + text(line));
     joined.back().label = static_cast<std::int32_t>(labels_.size() - 1);
   }
   lines_ = std::move(joined);
@@ -220,13 +231,31 @@ void LabelFile::mark(std::span<const std::string> names) {
   if (stranger_.empty() && !names.empty()) stranger_ = names.front();
 }
 
+/// Whether a line by another of the image's names, which is no other image's, has another label.
+bool LabelFile::says_otherwise(const Line& line, std::span<const std::string> names,
+                               std::string& reason) const {
+  if (!any_unused_) return false;
+  for (const std::string& name : names) {
+    const Line* const other = find(name);
+    if (other == nullptr || other->rank != kUnused || other->label == line.label) continue;
+    reason = "lines " + std::to_string(std::min(line.number, other->number)) + " and " +
+             std::to_string(std::max(line.number, other->number)) +
+             " of the labels file say different things of it";
+    return true;
+  }
+  return false;
+}
+
 std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
                                             std::string& reason) const {
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     const Line* line = find(names[rank]);
     if (line == nullptr) continue;
     if (line->rank < rank) break;  // it names another image better
-    if (rank == 0 || line->images < 2) return line->label;
+    if (rank == 0 || line->images < 2) {
+      if (says_otherwise(*line, names.subspan(rank + 1), reason)) return std::nullopt;
+      return line->label;
+    }
     reason = "line " + std::to_string(line->number) +
              " of the labels file names it and others by " +
              (naming::last_name(names[0]) == names[rank] || names.size() == 2
@@ -238,10 +267,11 @@ std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
   return std::nullopt;
 }
 
-void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) const {
+void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) {
   const auto unused = [](const Line& line) { return line.rank == kUnused; };
   const auto count = std::count_if(lines_.begin(), lines_.end(), unused);
-  if (count == 0) return;
+  any_unused_ = count > 0;
+  if (!any_unused_) return;
   if (static_cast<std::size_t>(count) == lines_.size() && !stranger_.empty()) {
     throw Error(ErrorKind::kUsage,
                 "the labels file names no " + std::string(what) + ": it has '" +

@@ -18,8 +18,8 @@ namespace packhorse {
 
 /// ID -> class name.
 using LabelIds = std::map<std::string, std::string, std::less<>>;
-/// Reads lines `ID NAME`; the name is the first word after the id. Throws Error(kUsage) for a line
-/// without a name and for an id with two names.
+/// Reads lines `ID NAME`: the name is all that follows the first tab, comma or blank, and in a .csv
+/// the second cell. Throws Error(kUsage) for a line without a name and for an id with two names.
 LabelIds read_label_ids(const std::filesystem::path& path);
 
 /// A file that says which image has which label, in place of class folders:
@@ -43,7 +43,8 @@ class LabelFile {
   void add_to(LabelNames& names) const;
   /// What a table says of images, which is no label: `columns.several` is set, or the rows are
   /// `next`'s, as LabelRows::next. The label of an image is then the place of its text in labels();
-  /// of several rows for one image, the texts are joined, a line each. Ready for use.
+  /// of several rows for one image, the texts that are not empty are joined, a line each. Ready for
+  /// use.
   static LabelFile texts(const std::filesystem::path& path, const LabelColumns& columns);
   static LabelFile texts(const std::filesystem::path& path,
                          const std::function<bool(LabelRow&)>& next);
@@ -63,7 +64,8 @@ class LabelFile {
     mark(std::array{std::string(path), std::string(alone)});
   }
   void mark(std::string_view path) { mark(path, naming::last_name(path)); }
-  /// The image's label; or nothing, and in `reason` why it is rejected.
+  /// The image's label; or nothing, and in `reason` why it is rejected: no line names it, one that
+  /// does names others, too, or two say different things of it.
   std::optional<std::int64_t> take(std::span<const std::string> names, std::string& reason) const;
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
                                    std::string& reason) const {
@@ -72,10 +74,11 @@ class LabelFile {
   std::optional<std::int64_t> take(std::string_view path, std::string& reason) const {
     return take(path, naming::last_name(path), reason);
   }
-  /// Notes how many lines name no image marked, if there are any: "3 lines of the labels file
+  /// To be called between mark() and take(). Notes how many lines are the best name of no image
+  /// marked, if there are any: "3 lines of the labels file
   /// matched no " + `what`. Throws Error(kUsage) when images were marked and no line names any of
   /// them, or when the first line names none and looks like a header.
-  void note_unused(std::vector<std::string>& notes, std::string_view what) const;
+  void note_unused(std::vector<std::string>& notes, std::string_view what);
 
   /// Whether lines have labels alone, which then belong to numbered images: line i + 1 to the
   /// image whose number is the i-th.
@@ -101,6 +104,8 @@ class LabelFile {
     return std::string_view(text_).substr(line.path, line.length);
   }
   const Line* find(std::string_view path) const;
+  bool says_otherwise(const Line& line, std::span<const std::string> names,
+                      std::string& reason) const;
   LabelFile() = default;
   void read(const LabelColumns& columns, const LabelIds* ids);
   void add_line(const LabelRow& row);
@@ -117,6 +122,7 @@ class LabelFile {
   std::string text_;         ///< all paths
   std::vector<Line> lines_;  ///< sorted by path, unless numbered
   bool numbered_ = false, has_header_ = false;
+  bool any_unused_ = false;  ///< lines that are no image's best name
 };
 
 }  // namespace packhorse

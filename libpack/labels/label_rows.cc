@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "labels/label_text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -122,6 +123,7 @@ bool LabelRows::next(LabelRow& out) {
   out.line = row_.line;
   if (syntax_ == Syntax::kJson) {
     take_members(row_, out);
+    if (columns_.one_line) out.label = in_one_line(std::move(out.label));
     return true;
   }
   cut(row_, cells_);
@@ -146,6 +148,7 @@ bool LabelRows::next(LabelRow& out) {
   } else {
     out.label = trimmed(cells_[label_at_]);
   }
+  if (columns_.one_line) out.label = in_one_line(std::move(out.label));
   if (out.path.empty() || (out.label.empty() && !columns_.several))
     refuse(row_.line, out.path.empty() ? "has no path" : "has no label");
   if (prediction_) take_prediction(out);
@@ -248,6 +251,9 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
     header_ = true;
     for (std::size_t c = 0; c < width_; ++c)
       if (c != path_at_) other_names_.push_back(first[c]);
+    for (const std::string& name : other_names_)
+      if (std::count(other_names_.begin(), other_names_.end(), name) > 1)
+        refuse(row_.line, "names the column '" + printable(name) + "' twice");
     return;
   }
   const bool asked = path != kNone || label != kNone;

@@ -19,6 +19,7 @@ struct LabelColumns {
   /// `.jsonl`; the first column is the path if none has a usual name; and the label "*" stands for
   /// all other columns, whose cells then come separated by tabs, as the header's names do.
   bool several = false;
+  bool one_line = false;  ///< line breaks in a label become blanks
   static constexpr std::string_view kAllOthers = "*";
 };
 

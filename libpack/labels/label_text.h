@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace packhorse {
@@ -12,6 +15,14 @@ inline std::optional<std::int64_t> parse_label(std::string_view text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), label);
   if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return label;
+}
+
+/// A text without line breaks and tabs, nor blanks around it: several are told apart by lines.
+inline std::string in_one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
 }
 
 }  // namespace packhorse

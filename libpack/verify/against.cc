@@ -123,6 +123,7 @@ class Comparison {
     });
     for (const Reject& reject : split_.rejects) compare(reject);
     find_extra();
+    compare_classes();
     compare_targets();
     std::sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
       return std::tie(a.path, a.kind, a.detail) < std::tie(b.path, b.kind, b.detail);
@@ -194,7 +195,8 @@ class Comparison {
   /// Compares an input that the listing itself rejects. Its path may be a line of a list.
   void compare(const Reject& reject) {
     const std::optional<std::size_t> sample = samples_->find(reject.path);
-    if (!sample) return not_there(reject.path, reject.reason);
+    // An archive may hold several files of one name, all but one of which are rejects.
+    if (!sample || seen_[*sample] != 0) return not_there(reject.path, reject.reason);
     seen_[*sample] = 1;
     no_longer_packed(*sample, reject.path, reject.reason);
   }
@@ -257,6 +259,20 @@ class Comparison {
               ? "the dataset has it, the source does not"
               : "the dataset has it; in the source it is skipped: " + std::string(skip->second));
     }
+  }
+
+  /// A list that is given must number the classes as the dataset does. It may go on.
+  void compare_classes() {
+    const std::vector<std::string>& given = replay_.options.list.classes;
+    const std::vector<std::string>& ours = dataset_.classes();
+    if (given.empty()) return;
+    const auto [here, there] = std::mismatch(ours.begin(), ours.end(), given.begin(), given.end());
+    if (here == ours.end()) return;
+    add(FindingKind::kRelabelled, std::nullopt, std::string(kClassesName),
+        "class number " + std::to_string(here - ours.begin()) + " is '" + printable(*here) +
+            "' in the dataset, and " +
+            (there == given.end() ? "none" : "'" + printable(*there) + "'") +
+            " in the class list that is given");
   }
 
   void compare_targets() {

@@ -406,7 +406,18 @@ def test_label_files_of_no_image_beside_listed_images_are_skips(tmp_path):
     made.text(tmp_path / "source/photos/2.txt", made.yolo_text())
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out", ["train"])
-    assert result.json["skipped_by_rule"] == {"labels of no image that is packed": 1}
+    assert result.json["skipped_by_rule"] == {"labels of no image that is packed": 1, "in no split of the data.yaml": 8}
+
+
+def test_what_is_in_no_split_of_a_data_yaml_is_counted(tmp_path):
+    made.yolo(tmp_path / "source", splits=("train", "val", "extra"), yaml="train: images/train\nval: list.txt\nvalid: images/extra\nnames: [cat, dog]\n")
+    made.text(tmp_path / "source/list.txt", "images/val/val-0.jpg\n")
+    made.text(tmp_path / "source/notes/about.txt", "photos")
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert (result.code, result.json["seen"], result.json["packed"]) == (DONE, 10, 3), result
+    # extra: two images and their labels; val-1.jpg; about.txt. The labels of val-1.jpg are told as such.
+    assert result.json["skipped_by_rule"] == {"in no split of the data.yaml": 6, "labels of no image that is packed": 1}
+    assert "not read: 'valid' in the data.yaml, where splits are called train, val and test" in result.json["notes"]
 
 
 def test_labels_in_other_letter_case_are_not_taken_for_none(tmp_path):
@@ -428,6 +439,36 @@ def test_a_link_to_labels_that_are_not_there_is_not_taken_for_none(tmp_path):
     result = pack(tmp_path / "source", tmp_path / "out")
     assert result.code == DAMAGE, result
     assert list(rejects_of(result.json).values()) == ["its labels, labels/train/train-0.txt: No such file or directory"]
+
+
+def test_a_file_of_coco_for_all_splits_names_images_with_their_folders(tmp_path):
+    for split in ("train", "val"):
+        made.images(tmp_path / "source" / split, "1.jpg")
+    options = [f"--targets=coco:{tmp_path}/all.json", "--unlabelled"]
+    made.text(tmp_path / "all.json", made.coco_text(["val/1.jpg", "train/1.jpg"]))
+    result = pack(tmp_path / "source", tmp_path / "both", *options)
+    assert result.code == DONE and boxes_in(tmp_path / "both/train") == boxes_in(tmp_path / "both/val") == [EXPECTED], result
+    made.text(tmp_path / "all.json", made.coco_text(["val/1.jpg"]))
+    result = pack(tmp_path / "source", tmp_path / "one", *options, "--max-rejects=1")
+    assert rejects_of(result.json) == {"train/1.jpg": "no annotations: all.json has no image of that name"}
+    assert boxes_in(tmp_path / "one/val") == [EXPECTED] and not list((tmp_path / "one/train").glob("shard-*.tar"))
+    made.text(tmp_path / "all.json", made.coco_text(["1.jpg"]))
+    refused(tmp_path / "source", tmp_path / "no", "two images would get the annotations of '1.jpg', one of them val/1.jpg", *options)
+
+
+def test_a_file_of_coco_with_two_lists_of_annotations_is_refused(tmp_path):
+    made.coco(tmp_path / "source", splits=("train2017",))
+    path = tmp_path / "source/annotations/instances_train2017.json"
+    path.write_text(path.read_text().rstrip()[:-1] + ', "annotations": []}')
+    refused(tmp_path / "source", tmp_path / "out", 'it has "annotations" twice')
+
+
+def test_images_without_the_field_of_their_labels_are_told(tmp_path):
+    made.images(tmp_path / "source", "a.jpg", "b.jpg")
+    made.text(tmp_path / "source/a.txt", made.yolo_text())
+    made.text(tmp_path / "names", "cat\ndog\n")
+    result = pack(tmp_path / "source", tmp_path / "out", "--unlabelled", "--fields=txt", "--targets=yolo", f"--target-classes={tmp_path}/names")
+    assert result.code == DONE and "1 of 2 images have no field 'txt', and so no objects" in result.json["notes"]
 
 
 # Pascal VOC
@@ -517,6 +558,23 @@ def test_voc_has_the_splits_that_its_lists_name(tmp_path, lists, splits):
 def test_voc_with_lists_that_are_not_clear_is_refused(tmp_path, lists, words):
     voc_with_lists(tmp_path / "source", **lists)
     refused(tmp_path / "source", tmp_path / "out", words)
+
+
+def test_voc_with_two_images_of_one_name_is_refused(tmp_path):
+    made.voc(tmp_path / "source")
+    (tmp_path / "source/JPEGImages/train-0.png").write_bytes((tmp_path / "source/JPEGImages/train-0.jpg").read_bytes())
+    refused(tmp_path / "source", tmp_path / "out", "two images have one name in the lists of splits: train-0.jpg and train-0.png")
+
+
+def test_voc_names_are_all_the_characters_of_their_element(tmp_path):
+    named = made.voc_object("x", 0, 0, 9, 9).replace("<name>x</name>", "<name>\n c<!-- was: d -->at </name>")
+    made.voc(tmp_path / "source", content=named)
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DONE and "sorted: 'cat'" in "\n".join(result.json["notes"]), result
+    twice = made.voc_object("cat", 0, 0, 9, 9).replace("</object>", "<name>dog</name></object>")
+    made.text(tmp_path / "source/Annotations/train-0.xml", made.voc_text(twice))
+    result = pack(tmp_path / "source", tmp_path / "no")
+    assert list(rejects_of(result.json).values()) == ["its annotations: object 1: it has several names or boxes"]
 
 
 def test_voc_counts_an_image_that_cannot_be_read_once(tmp_path):

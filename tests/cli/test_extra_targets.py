@@ -280,3 +280,18 @@ def test_targets_that_the_source_does_not_bring_are_asked_for(pictures, masks, t
     write_table(table, [["file", "classes"], *([name, "x;z"] for name in NAMES)])
     result = run("inspect", tmp_path / "both", "--against", tmp_path / "masked", given)
     assert result.code == DAMAGE and "1 of its classes has another name in the source: number 1 is 'y' in the dataset, 'z' there" in result.out
+
+
+def test_a_caption_is_one_line_and_an_empty_cell_none(pictures, tmp_path):
+    table = write_table(tmp_path / "t.csv", [["file", "caption"], ["a.jpg", "one\ntwo"], ["a.jpg", "three"], ["b.jpg", ""], ["b.jpg", "x"], ["sub/c.jpg", ""]])
+    pack(pictures, tmp_path / "out", "--unlabelled", f"--targets=caption:{table}:caption")
+    assert [sample["caption"] for sample in samples_of(tmp_path / "out")] == [b"one two\nthree", b"x", b""]
+
+
+def test_a_table_that_names_an_image_in_two_ways_or_a_class_twice(pictures, tmp_path):
+    table = write_table(tmp_path / "t.csv", [["file", "caption"], ["sub/c.jpg", "one"], ["c.jpg", "two"], ["a.jpg", "a"], ["b.jpg", "b"]])
+    result = pack(pictures, tmp_path / "out", "--unlabelled", f"--targets=caption:{table}:caption", code=DAMAGE)
+    assert "sub/c.jpg: t.csv: lines 2 and 3 of the labels file say different things of it" in result.err
+    table = write_table(tmp_path / "c.csv", [["file", "x", "x"], *([name, 1, 0] for name in NAMES)])
+    result = pack(pictures, tmp_path / "out", "--unlabelled", f"--targets=classes:{table}:*", code=USAGE)
+    assert "names the column 'x' twice" in result.err

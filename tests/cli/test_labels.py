@@ -521,3 +521,55 @@ def test_a_flat_tar_with_labels_is_an_archive(tmp_path):
     packed(archive, tmp_path / "out", "--labels", labels)
     assert classes_of(tmp_path / "out") == {val_name(i): str(i % 2) for i in range(4)}
     assert "--source-kind" in refusal(archive, tmp_path / "no")
+
+
+# --- names of ids, and names that contradict
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("ids.txt", "1 great white shark\n2 great grey owl\n3 crane, bird\n4 crane machine\n"),
+        ("ids.tsv", "1\tgreat white shark\n2\tgreat grey owl\n3\tcrane, bird\n4\tcrane machine\n"),
+        ("ids.csv", 'id,name\n1,great white shark\n2,great grey owl\n3,"crane, bird"\n4,crane machine\n'),
+    ],
+)
+def test_an_id_stands_for_the_whole_rest_of_its_line(tmp_path, name, text):
+    source = source_of(tmp_path / "source", *(f"{i}.jpg" for i in range(1, 5)))
+    labels = put(tmp_path / "labels.csv", "file,label\n" + "".join(f"{i}.jpg,{i}\n" for i in range(1, 5)))
+    options = ["--labels", labels, "--label-ids", put(tmp_path / name, text)]
+    packed(source, tmp_path / "out", *options)
+    assert classes_of(tmp_path / "out") == {"1.jpg": "great white shark", "2.jpg": "great grey owl", "3.jpg": "crane, bird", "4.jpg": "crane machine"}
+    put(tmp_path / name, text.replace("crane machine", "great grey owl"))
+    report = packed(source, tmp_path / "fewer", *options)
+    assert any("--label-ids stand for" in note and "'2' and '4' are both 'great grey owl'" in note for note in report["notes"])
+
+
+@pytest.mark.parametrize("other", ["1.jpg", "1", "a/1"])
+def test_two_lines_for_an_image_that_say_different_things(tmp_path, other):
+    source = source_of(tmp_path / "source", "a/1.jpg", "a/2.jpg")
+    labels = put(tmp_path / "labels.csv", f"file,label\na/1.jpg,cat\n{other},dog\n2.jpg,dog\n")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", "--labels", labels)
+    assert result.code == DAMAGE
+    assert rejects_of(result.json) == {"a/1.jpg": "lines 2 and 3 of the labels file say different things of it"}
+    put(labels, f"file,label\na/1.jpg,cat\n{other},cat\n2.jpg,dog\n")
+    packed(source, tmp_path / "same", "--labels", labels)
+
+
+def test_a_name_that_is_another_images_best_one_contradicts_nothing(tmp_path):
+    source = source_of(tmp_path / "source", "a/1.jpg", "1.jpg", "b/2.jpg")
+    labels = put(tmp_path / "labels.csv", "file,label\na/1.jpg,cat\n1.jpg,dog\n2.jpg,dog\nmore.jpg,cat\n")
+    packed(source, tmp_path / "out", "--labels", labels)
+    assert classes_of(tmp_path / "out") == {"a/1.jpg": "cat", "1.jpg": "dog", "b/2.jpg": "dog"}
+
+
+def test_a_class_list_with_other_numbers_does_not_match(tmp_path):
+    source = source_of(tmp_path / "source", "a/1.jpg", "b/1.jpg")
+    names = put(tmp_path / "names", "a\nb\nc\n")
+    packed(source, tmp_path / "out", "--classes", names)
+    put(names, "a\nb\nc\nd\n")  # it went on
+    assert run("inspect", tmp_path / "out", "--against", source, "--classes", names).code == DONE
+    for content, words in (("b\na\nother\n", "class number 0 is 'a' in the dataset, and 'b'"), ("a\nb\n", "class number 2 is 'c' in the dataset, and none")):
+        put(names, content)
+        result = run("inspect", tmp_path / "out", "--against", source, "--classes", names)
+        assert result.code == DAMAGE and f"classes.txt: relabelled: {words}" in result.out, result

@@ -317,6 +317,8 @@ def test_of_two_members_of_one_name_the_earlier_is_rejected(tmp_path):
     found, report = rejects(archive, tmp_path / "out")
     assert found == {"c/1.jpg": "the archive holds a file of the same name further on"}
     assert {sample["path"]: sample["bytes"] for sample in listed(tmp_path / "out")}["c/1.jpg"] == len(photo(3))
+    proof = run("inspect", tmp_path / "out", "--against", archive)
+    assert proof.code == DONE and "1 input rejected as before" in proof.out, proof
 
 
 def test_a_claimed_size_of_10_gb_is_a_cut_archive(tmp_path):

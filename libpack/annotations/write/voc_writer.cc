@@ -45,7 +45,9 @@ void add_object(pugi::xml_node& root, const ObjectParts& object, const std::stri
   if (!object.area.empty()) ++unsaid["areas"];
   if (object.polygons() > 0) ++unsaid["outlines, written as boxes"];
   if (!object.counts.empty()) ++unsaid["masks of run lengths, written as boxes"];
-  if (!object.keypoints.empty()) ++unsaid["objects with key points, written as boxes"];
+  // All objects of a dataset have room for some.
+  if (std::ranges::any_of(object.keypoints, [](const auto& one) { return one.visibility != 0; }))
+    ++unsaid["objects with key points, written as boxes"];
 }
 
 fs::path names_file(const NotedDataset& dataset) {

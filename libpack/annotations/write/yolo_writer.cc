@@ -41,7 +41,7 @@ void count_unsaid(const ObjectParts& object, bool as_polygon, const Shares& shar
   if ((object.flags & (kDifficult | kTruncated | kOccluded)) != 0)
     ++unsaid["objects that are difficult, truncated or occluded, written as any other"];
   if (object.polygons() > 0 && !object.keypoints.empty())
-    ++unsaid["outlines of objects with key points"];
+    ++unsaid["outlines, which have no place beside key points"];
   else if (object.polygons() > 1)
     ++unsaid["outlines of several parts, written as boxes"];
   if (as_polygon && !is_box_of_polygons(object))

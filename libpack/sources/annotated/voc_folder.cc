@@ -176,7 +176,14 @@ class VocFolder final : public AnnotatedFolder {
     SplitListing whole = std::move(listing.splits.front());
     std::unordered_map<std::string, std::size_t> image_of;
     for (std::size_t i = 0; i < whole.entries.size(); ++i)
-      image_of.emplace(std::string(stem_of(whole.entries.path_of(i))), i);
+      if (const auto [other, fresh] =
+              image_of.emplace(std::string(stem_of(whole.entries.path_of(i))), i);
+          !fresh)
+        throw Error(ErrorKind::kUsage,
+                    "two images have one name in the lists of splits: " +
+                        printable(whole.entries.path_of(other->second)) + " and " +
+                        printable(whole.entries.path_of(i)),
+                    root() / kImages, "move one of them out of the folder");
     std::set<std::string, std::less<>> rejected;  // images that are there
     for (const Reject& reject : whole.rejects) rejected.emplace(stem_of(reject.path));
     std::vector<bool> used(whole.entries.size());

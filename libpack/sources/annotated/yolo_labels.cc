@@ -24,6 +24,7 @@ namespace packhorse {
 namespace {
 
 constexpr const char* kNoImage = "labels of no image that is packed";
+constexpr const char* kTxt = ".txt";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;
 
 std::uint64_t hash_of(const std::string& path) { return xxh3(as_bytes(path)); }
@@ -90,6 +91,10 @@ bool YoloLabels::attach(SplitListing& split) {
 
 void YoloLabels::is_list(const std::string& path) { wanted_.push_back(hash_of(path)); }
 
+bool YoloLabels::is_label_name(std::string_view path) const {
+  return lower_case(path).ends_with(kTxt) && folders_.contains(naming::directory_of(path));
+}
+
 void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& walked) {
   std::sort(wanted_.begin(), wanted_.end());
   std::sort(absent_.begin(), absent_.end());
@@ -98,7 +103,7 @@ void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& 
     for (const std::string& name : files_in(root_ / folder)) {
       const std::string path = naming::join(folder, name);
       const std::string lower = lower_case(path);
-      if (!lower.ends_with(".txt") || holds(wanted_, hash_of(path))) continue;
+      if (!lower.ends_with(kTxt) || holds(wanted_, hash_of(path))) continue;
       if (!is_in(folder, walked)) listing.skips.push_back({printable(path), kNoImage});
       if (holds(absent_, hash_of(lower))) misnamed.emplace(hash_of(lower), path);
     }

@@ -20,6 +20,7 @@
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_walk.h"
+#include "sources/layout/folder_roles.h"
 
 namespace packhorse::yolo {
 
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kNoLabels = "in a split without labels";
+constexpr const char* kNoSplit = "in no split of the data.yaml";
 constexpr std::uint64_t kMostListBytes = std::uint64_t{1} << 30;
 
 class YoloSource final : public Source {
@@ -54,6 +56,10 @@ class YoloSource final : public Source {
     listing.notes = notes_;
     if (data_.has_flip_idx)
       listing.notes.emplace_back("flip_idx is not packed: give it where images are flipped");
+    for (const std::string& name : data_.others)
+      if (!splits_hinted(name).empty())
+        listing.notes.push_back("not read: '" + printable(name) +
+                                "' in the data.yaml, where splits are called train, val and test");
     std::vector<std::string> unlabelled;  // splits
     for (const YoloPlaces& places : places_) {
       for (const std::string& list : places.lists) labels_.is_list(list);
@@ -67,6 +73,7 @@ class YoloSource final : public Source {
     }
     refuse_twice(listing);
     labels_.check_unused(listing, walked());
+    skip_others(listing);
     for (const std::string& split : unlabelled) leave_out(split, listing);
     if (listing.splits.empty()) refuse_no_labels();
     const auto count = [](std::size_t n, const char* one, const char* several) {
@@ -200,6 +207,32 @@ class YoloSource final : public Source {
     for (const YoloPlaces& places : places_)
       folders.insert(folders.end(), places.folders.begin(), places.folders.end());
     return folders;
+  }
+
+  /// Skips what lies in the source and in no split.
+  void skip_others(Listing& listing) const {
+    const std::vector<std::string> folders = walked();
+    if (std::ranges::find(folders, "") != folders.end()) return;  // all of it was looked through
+    std::set<std::string, std::less<>> known = {fs::absolute(file_).lexically_normal()};
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      for (const std::string& list : places_[i].lists) known.insert(list);
+      const SplitListing& split = listing.splits[i];
+      for (std::size_t n = 0; n < split.entries.size() && !places_[i].lists.empty(); ++n)
+        known.insert(naming::join(split.origin, split.entries.path_of(n)));
+    }
+    const fs::path root = fs::absolute(root_).lexically_normal();
+    FolderListing others;
+    const FolderIds above = with_all_above(fs::canonical(root_));
+    const UniqueFd fd = open_file(root_, O_RDONLY | O_DIRECTORY);
+    if (!fd) throw_errno("open", root_);
+    FolderItems items(fd.get(), above, listing_threads());
+    const FieldSet no_fields;
+    FolderWalk(no_fields, "", above, listing_threads(), others)
+        .outside(fd.get(), items, "", kNoSplit, [&](const std::string& path) {
+          return std::ranges::find(folders, path) != folders.end() || known.contains(path) ||
+                 known.contains((root / path).native()) || labels_.is_label_name(path);
+        });
+    std::ranges::move(others.skips, std::back_inserter(listing.skips));
   }
 
   /// A test split may have no labels; any other must.

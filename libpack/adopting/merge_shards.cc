@@ -92,6 +92,7 @@ class Merging {
     LabelFile file(options_.labels, options_.classes);
     merged_.classes = file.classes();
     for_each_row([&](std::size_t shard, std::size_t row) { file.mark(key(shard, row)); });
+    file.note_unused(merged_.notes, "sample of the shards");
     for_each_row([&](std::size_t shard, std::size_t row) {
       std::string reason;
       if (const auto label = file.take(key(shard, row), reason)) {
@@ -100,7 +101,6 @@ class Merging {
         reject(shard, row, reason);
       }
     });
-    file.note_unused(merged_.notes, "sample of the shards");
   }
 
   void label_by_shards() {

@@ -101,7 +101,6 @@ void SampleTargets::open_files() {
       throw Error(ErrorKind::kUsage, "--targets names a folder, not a file with annotations", path,
                   "name the file in it");
     Split& split = splits_[name];
-    split.of_all = name.empty();
     split.file = options_.notation == Notation::kHf
                      ? std::make_unique<CocoFile>(path, coco_of_hf_metadata(path, classes_))
                      : std::make_unique<CocoFile>(path);
@@ -148,7 +147,7 @@ const CocoFile::Image* SampleTargets::find(const Split& split, const SplitListin
     part.remove_prefix(slash + 1);
   }
   // Or from one further up; a file for one split, in folders that are called otherwise there.
-  const std::string_view known = split.of_all ? std::string_view(path) : std::string_view(below);
+  const std::string_view known = split.of_several ? std::string_view(path) : below;
   return look(split.by_last_name, naming::last_name(below), known);
 }
 
@@ -233,7 +232,8 @@ void SampleTargets::finish(const Use& use) {
                     file.images().empty() ? "" : printable(file.images().front().file_name),
                     naming::join(use.first->origin, rejects.front().path)),
         file.path(),
-        use.shared.empty() ? "give the annotations of these images"
+        use.shared.empty() ? "give the annotations of these images; those of one split alone as "
+                             "--targets val=coco:FILE"
                            : "give annotations with one entry an image");
   for (std::size_t i = 0; i < use.there.size(); ++i) {
     const std::string& name = file.images()[i].file_name;
@@ -268,9 +268,11 @@ void SampleTargets::attach(Listing& listing) {
   if (options_.has_files()) keep_heads(listing);
   if (options_.makes_records()) {
     std::map<std::string, Use> uses;  // by the split that a file is for
+    if (const auto all = splits_.find(""); all != splits_.end())
+      all->second.of_several = listing.splits.size() > 1;
     for (SplitListing& split : listing.splits) {
       const Split& own = *split_of(split.split);
-      attach(split, uses.try_emplace(own.of_all ? "" : split.split, own).first->second);
+      attach(split, uses.try_emplace(own.of_several ? "" : split.split, own).first->second);
     }
     for (const auto& [name, use] : uses) finish(use);
     return;

@@ -55,7 +55,7 @@ class SampleTargets {
     std::unique_ptr<CocoFile> file;
     /// Images by the hash of their names: what their files are called, and the last part of that.
     std::unordered_map<std::uint64_t, std::uint32_t> by_name, by_last_name;
-    bool of_all = false;  ///< the file is for all splits
+    bool of_several = false;  ///< the file is for several splits; known once they are listed
   };
   struct Use;
   void open_files();

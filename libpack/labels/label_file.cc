@@ -33,16 +33,21 @@ std::string_view without_blanks(std::string_view text, std::string_view blanks) 
 
 LabelIds read_label_ids(const fs::path& path) {
   constexpr std::string_view kBlank = " \t\r,";
-  const bool csv = lower_case(path.extension().native()) == ".csv";
   LabelIds ids;
   const UniqueFd fd = open_for_reading(path);
   Row row;
+  const bool csv = lower_case(path.extension().native()) == ".csv" &&
+                   RowReader(fd.get(), path, kLines).next(row) &&
+                   row.cells[0].find(',') != std::string::npos;
   for (RowReader reader(fd.get(), path, csv ? kCsv : kLines); reader.next(row);) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::kUsage, "line " + std::to_string(row.line) + " of the ids " + what,
-                  path, "each line is a number and the class it stands for: 1 n02119789");
+                  path,
+                  csv ? "each line is a number and the class it stands for, in quotes if it has "
+                        "commas: 1,\"crane, bird\""
+                      : "each line is a number and the class it stands for: 1 n02119789");
     };
-    if (csv && row.cells.size() != 2) refuse("has " + std::to_string(row.cells.size()) + " cells");
+    if (csv && row.cells.size() != 2) refuse("has not two cells");
     std::string_view id = without_blanks(row.cells[0], kBlank), name;
     if (csv) {
       name = without_blanks(row.cells[1], kBlank);
@@ -147,8 +152,11 @@ void LabelFile::join_texts() {
       return labels_[static_cast<std::size_t>(of.label)];
     };
     const bool gap = !text(joined.back()).empty() && !text(line).empty();
-    labels_.push_back(text(joined.back()) + (gap ? "\n" : "") + text(line));
-    joined.back().label = static_cast<std::int32_t>(labels_.size() - 1);
+    const std::string both = text(joined.back()) + (gap ? "\n" : "") + text(line);
+    const auto [known, is_new] =
+        label_numbers_.emplace(both, static_cast<std::int32_t>(labels_.size()));
+    if (is_new) labels_.push_back(both);
+    joined.back().label = known->second;
   }
   lines_ = std::move(joined);
   label_numbers_.clear();

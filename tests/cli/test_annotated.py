@@ -410,14 +410,30 @@ def test_label_files_of_no_image_beside_listed_images_are_skips(tmp_path):
 
 
 def test_what_is_in_no_split_of_a_data_yaml_is_counted(tmp_path):
-    made.yolo(tmp_path / "source", splits=("train", "val", "extra"), yaml="train: images/train\nval: list.txt\nvalid: images/extra\nnames: [cat, dog]\n")
+    made.yolo(tmp_path / "source", splits=("train", "val", "extra"), yaml="train: images/train\nval: list.txt\nvalid: images/extra\ndevice: 0\nnames: [cat, dog]\n")
     made.text(tmp_path / "source/list.txt", "images/val/val-0.jpg\n")
     made.text(tmp_path / "source/notes/about.txt", "photos")
     result = pack(tmp_path / "source", tmp_path / "out")
     assert (result.code, result.json["seen"], result.json["packed"]) == (DONE, 10, 3), result
     # extra: two images and their labels; val-1.jpg; about.txt. The labels of val-1.jpg are told as such.
     assert result.json["skipped_by_rule"] == {"in no split of the data.yaml": 6, "labels of no image that is packed": 1}
-    assert "not read: 'valid' in the data.yaml, where splits are called train, val and test" in result.json["notes"]
+    assert [note for note in result.json["notes"] if "not read" in note] == [
+        "not read: 'valid' in the data.yaml, where splits are called train, val and test"
+    ]
+
+
+@pytest.mark.parametrize("yaml", ["train: images/train\nval: images/val\nnames: [cat, dog]\n", "train: train.txt\nval: images/val\nnames: [cat, dog]\n"])
+def test_what_links_lead_to_is_counted_once(tmp_path, yaml):
+    made.yolo(tmp_path / "source/store", yaml=yaml)
+    (tmp_path / "source/store/data.yaml").rename(tmp_path / "source/data.yaml")
+    made.text(tmp_path / "source/train.txt", "images/train/train-0.jpg\nimages/train/train-1.jpg\n")
+    for name in ("images", "labels"):
+        (tmp_path / "source" / name).symlink_to(f"store/{name}")
+    (tmp_path / "link").symlink_to("source")
+    for i, options in enumerate(([], [f"--targets=yolo:{tmp_path}/link/data.yaml"])):
+        result = pack(tmp_path / "source", tmp_path / f"out{i}", *options)
+        check_splits(result, tmp_path / f"out{i}")
+        assert result.json["skipped_by_rule"] == ({} if "train.txt" in yaml else {"in no split of the data.yaml": 1})
 
 
 def test_labels_in_other_letter_case_are_not_taken_for_none(tmp_path):
@@ -452,6 +468,10 @@ def test_a_file_of_coco_for_all_splits_names_images_with_their_folders(tmp_path)
     result = pack(tmp_path / "source", tmp_path / "one", *options, "--max-rejects=1")
     assert rejects_of(result.json) == {"train/1.jpg": "no annotations: all.json has no image of that name"}
     assert boxes_in(tmp_path / "one/val") == [EXPECTED] and not list((tmp_path / "one/train").glob("shard-*.tar"))
+    alone = ["--split-folders=train=train", *options]
+    made.text(tmp_path / "all.json", made.coco_text(["train2017/1.jpg"]))  # a folder that is called otherwise here
+    assert pack(tmp_path / "source", tmp_path / "alone", *alone).code == DONE
+    assert boxes_in(tmp_path / "alone/train") == [EXPECTED]
     made.text(tmp_path / "all.json", made.coco_text(["1.jpg"]))
     refused(tmp_path / "source", tmp_path / "no", "two images would get the annotations of '1.jpg', one of them val/1.jpg", *options)
 
@@ -540,6 +560,7 @@ def test_voc_names_the_lists_that_it_does_not_read(tmp_path, lists, unread):
         ({"train_val": TRAIN, "test": VAL}, ["test", "trainval"]),
         ({"trainval": TRAIN, "train_train": "train-0 1\ntrain-1 -1\n"}, ["trainval"]),
         ({"train2012": TRAIN}, ["train"]),
+        ({"train": TRAIN, "trainval": TRAIN}, ["train"]),
     ],
 )
 def test_voc_has_the_splits_that_its_lists_name(tmp_path, lists, splits):
@@ -552,7 +573,7 @@ def test_voc_has_the_splits_that_its_lists_name(tmp_path, lists, splits):
     "lists, words",
     [
         ({"train_1": "train-0\n", "train_2": "train-1\n"}, "two lists are for the split train: train_1.txt and train_2.txt"),
-        ({"trainval": TRAIN + VAL, "train": TRAIN}, "there is a list of trainval and one of train, but none of val"),
+        ({"trainval": TRAIN + VAL, "train": TRAIN}, "val-0 is in trainval.txt, but in no list of train or val"),
     ],
 )
 def test_voc_with_lists_that_are_not_clear_is_refused(tmp_path, lists, words):
@@ -563,7 +584,9 @@ def test_voc_with_lists_that_are_not_clear_is_refused(tmp_path, lists, words):
 def test_voc_with_two_images_of_one_name_is_refused(tmp_path):
     made.voc(tmp_path / "source")
     (tmp_path / "source/JPEGImages/train-0.png").write_bytes((tmp_path / "source/JPEGImages/train-0.jpg").read_bytes())
-    refused(tmp_path / "source", tmp_path / "out", "two images have one name in the lists of splits: train-0.jpg and train-0.png")
+    refused(tmp_path / "source", tmp_path / "out", "train-0 is in train.txt, and two images are called so: train-0.jpg and train-0.png")
+    made.text(tmp_path / "source/ImageSets/Main/train.txt", "train-1\n")
+    assert pack(tmp_path / "source", tmp_path / "out").json["skipped_by_rule"]["in none of the lists of splits in ImageSets/Main"] == 3
 
 
 def test_voc_names_are_all_the_characters_of_their_element(tmp_path):

@@ -292,6 +292,9 @@ def test_a_table_that_names_an_image_in_two_ways_or_a_class_twice(pictures, tmp_
     table = write_table(tmp_path / "t.csv", [["file", "caption"], ["sub/c.jpg", "one"], ["c.jpg", "two"], ["a.jpg", "a"], ["b.jpg", "b"]])
     result = pack(pictures, tmp_path / "out", "--unlabelled", f"--targets=caption:{table}:caption", code=DAMAGE)
     assert "sub/c.jpg: t.csv: lines 2 and 3 of the labels file say different things of it" in result.err
+    write_table(table, [["file", "caption"], *([name, text] for text in "xy" for name in (*NAMES, "c.jpg"))])
+    pack(pictures, tmp_path / "same", "--unlabelled", f"--targets=caption:{table}:caption")
+    assert [sample["caption"] for sample in samples_of(tmp_path / "same")] == [b"x\ny"] * 3
     table = write_table(tmp_path / "c.csv", [["file", "x", "x"], *([name, 1, 0] for name in NAMES)])
     result = pack(pictures, tmp_path / "out", "--unlabelled", f"--targets=classes:{table}:*", code=USAGE)
     assert "names the column 'x' twice" in result.err

@@ -1,6 +1,7 @@
 """Labels that do not come from class folders: labels files of many kinds, for some splits or all, patterns, metadata."""
 
 import csv
+import io
 import json
 import shutil
 import tarfile
@@ -543,6 +544,28 @@ def test_an_id_stands_for_the_whole_rest_of_its_line(tmp_path, name, text):
     put(tmp_path / name, text.replace("crane machine", "great grey owl"))
     report = packed(source, tmp_path / "fewer", *options)
     assert any("--label-ids stand for" in note and "'2' and '4' are both 'great grey owl'" in note for note in report["notes"])
+
+
+def test_a_csv_of_ids_without_commas_is_read_as_any_other(tmp_path):
+    source = source_of(tmp_path / "source", "1.jpg", "2.jpg")
+    labels = put(tmp_path / "labels.csv", "file,label\n1.jpg,1\n2.jpg,2\n")
+    packed(source, tmp_path / "out", "--labels", labels, "--label-ids", put(tmp_path / "ids.csv", "1 n01\n2 n02\n"))
+    assert classes_of(tmp_path / "out") == {"1.jpg": "n01", "2.jpg": "n02"}
+    put(tmp_path / "ids.csv", "1,crane, bird\n2,owl\n")
+    words = refusal(source, tmp_path / "no", "--labels", labels, "--label-ids", tmp_path / "ids.csv")
+    assert "line 1 of the ids has not two cells" in words and '1,"crane, bird"' in words
+
+
+def test_lines_about_a_shards_sample_that_say_different_things(tmp_path):
+    (tmp_path / "shards").mkdir()
+    with tarfile.open(tmp_path / "shards/0.tar", "w") as tar:
+        for name in ("a/0", "a/1"):
+            member = tarfile.TarInfo(f"{name}.jpg")
+            member.size = len(photo())
+            tar.addfile(member, io.BytesIO(photo()))
+    labels = put(tmp_path / "labels.txt", "a/0 cat\na/1 dog\n0 dog\n")
+    result = run("index", tmp_path / "shards", "--labels", labels, "--out", tmp_path / "out")
+    assert result.code == DAMAGE and "lines 1 and 3 of the labels file say different things of it" in result.err, result
 
 
 @pytest.mark.parametrize("other", ["1.jpg", "1", "a/1"])

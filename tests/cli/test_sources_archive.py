@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from python_support import (
     DAMAGE,
+    DONE,
     USAGE,
     balanced,
     flip_byte,

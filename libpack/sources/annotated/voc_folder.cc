@@ -147,14 +147,27 @@ class VocFolder final : public AnnotatedFolder {
         found[split].push_back(std::move(list));
     }
     for (auto& [split, lists] : found) sets_.emplace(split, choose(split, lists));
-    const bool train = sets_.contains("train"), val = sets_.contains("val");
-    if (sets_.contains(kBoth) && train != val)
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("there is a list of trainval and one of {}, but none of {}",
-                              train ? "train" : "val", train ? "val" : "train"),
-                  root() / kSets, "add that list, or leave one of the two");
-    // What is in trainval is in train or in val.
-    if (train) sets_.erase(kBoth);
+    drop_both();
+  }
+
+  /// What is in trainval is in train or in val, where there is one of them.
+  void drop_both() {
+    const auto both = sets_.find(kBoth);
+    if (both == sets_.end()) return;
+    std::set<std::string_view> known;
+    for (const char* part : {"train", "val"}) {
+      const auto set = sets_.find(part);
+      if (set != sets_.end()) known.insert(set->second.members.begin(), set->second.members.end());
+    }
+    if (known.empty()) return;
+    for (const std::string& member : both->second.members) {
+      if (!known.contains(member))
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("{} is in {}, but in no list of train or val", printable(member),
+                                printable(both->second.file)),
+                    root() / kSets, "correct the lists, or remove that of trainval");
+    }
+    sets_.erase(both);
   }
 
   /// The list that is called as the split, or else the only one. The others are not read.
@@ -175,15 +188,12 @@ class VocFolder final : public AnnotatedFolder {
   void divide(Listing& listing) {
     SplitListing whole = std::move(listing.splits.front());
     std::unordered_map<std::string, std::size_t> image_of;
+    std::unordered_map<std::size_t, std::size_t> others;  // of the same name
     for (std::size_t i = 0; i < whole.entries.size(); ++i)
-      if (const auto [other, fresh] =
+      if (const auto [at, fresh] =
               image_of.emplace(std::string(stem_of(whole.entries.path_of(i))), i);
           !fresh)
-        throw Error(ErrorKind::kUsage,
-                    "two images have one name in the lists of splits: " +
-                        printable(whole.entries.path_of(other->second)) + " and " +
-                        printable(whole.entries.path_of(i)),
-                    root() / kImages, "move one of them out of the folder");
+        others.emplace(at->second, i);
     std::set<std::string, std::less<>> rejected;  // images that are there
     for (const Reject& reject : whole.rejects) rejected.emplace(stem_of(reject.path));
     std::vector<bool> used(whole.entries.size());
@@ -203,6 +213,13 @@ class VocFolder final : public AnnotatedFolder {
                                                                   printable(set.file))});
           continue;
         }
+        if (const auto other = others.find(found->second); other != others.end())
+          throw Error(
+              ErrorKind::kUsage,
+              fmt::format("{} is in {}, and two images are called so: {} and {}", printable(member),
+                          printable(set.file), printable(whole.entries.path_of(found->second)),
+                          printable(whole.entries.path_of(other->second))),
+              root() / kImages, "move one of them out of the folder");
         if (used[found->second])
           throw Error(ErrorKind::kUsage,
                       "the image " + printable(member) + " is twice in the lists of splits",

@@ -91,9 +91,7 @@ bool YoloLabels::attach(SplitListing& split) {
 
 void YoloLabels::is_list(const std::string& path) { wanted_.push_back(hash_of(path)); }
 
-bool YoloLabels::is_label_name(std::string_view path) const {
-  return lower_case(path).ends_with(kTxt) && folders_.contains(naming::directory_of(path));
-}
+bool YoloLabels::is_label_name(std::string_view path) { return lower_case(path).ends_with(kTxt); }
 
 void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& walked) {
   std::sort(wanted_.begin(), wanted_.end());

@@ -27,9 +27,10 @@ class YoloLabels {
   /// a reject where a file has their name in other letter case. Throws Error(kNotFound | kIo).
   void check_unused(Listing& listing, const std::vector<std::string>& walked);
 
-  /// Whether it is told by check_unused() what a file is: one named like labels, in a folder where
-  /// those of some image are or would be.
-  bool is_label_name(std::string_view path) const;
+  /// Where the labels of the images are or would be. What is there and is named like labels,
+  /// check_unused() tells of.
+  const std::set<std::string, std::less<>>& folders() const { return folders_; }
+  static bool is_label_name(std::string_view path);
 
   /// Says of the first image without labels where they would be; "" when there is none.
   const std::string& missing() const { return missing_; }

@@ -32,6 +32,13 @@ constexpr const char* kNoLabels = "in a split without labels";
 constexpr const char* kNoSplit = "in no split of the data.yaml";
 constexpr std::uint64_t kMostListBytes = std::uint64_t{1} << 30;
 
+/// Device and inode of a file or folder; zeros where there is none.
+FolderId file_id(const fs::path& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 class YoloSource final : public Source {
  public:
   YoloSource(const fs::path& source, fs::path file)
@@ -57,7 +64,7 @@ class YoloSource final : public Source {
     if (data_.has_flip_idx)
       listing.notes.emplace_back("flip_idx is not packed: give it where images are flipped");
     for (const std::string& name : data_.others)
-      if (!splits_hinted(name).empty())
+      if (!split_named(name).empty())
         listing.notes.push_back("not read: '" + printable(name) +
                                 "' in the data.yaml, where splits are called train, val and test");
     std::vector<std::string> unlabelled;  // splits
@@ -209,18 +216,36 @@ class YoloSource final : public Source {
     return folders;
   }
 
-  /// Skips what lies in the source and in no split.
+  /// Skips what lies in the source and in no split. Files and folders are known by their numbers,
+  /// since links may lead to them.
   void skip_others(Listing& listing) const {
-    const std::vector<std::string> folders = walked();
-    if (std::ranges::find(folders, "") != folders.end()) return;  // all of it was looked through
-    std::set<std::string, std::less<>> known = {fs::absolute(file_).lexically_normal()};
+    FolderIds known = {file_id(file_)};
+    std::set<std::uint64_t> listed;  // inodes of images
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      for (const std::string& list : places_[i].lists) known.insert(list);
-      const SplitListing& split = listing.splits[i];
-      for (std::size_t n = 0; n < split.entries.size() && !places_[i].lists.empty(); ++n)
-        known.insert(naming::join(split.origin, split.entries.path_of(n)));
+      for (const std::string& folder : places_[i].folders) known.insert(file_id(root_ / folder));
+      for (const std::string& list : places_[i].lists) known.insert(file_id(root_ / list));
+      const EntryTable& entries = listing.splits[i].entries;
+      for (std::size_t n = 0; n < entries.size() && !places_[i].lists.empty(); ++n)
+        listed.insert(entries.facts(n).locator);
     }
-    const fs::path root = fs::absolute(root_).lexically_normal();
+    if (known.contains(file_id(root_))) return;  // all of it was looked through
+    FolderIds label_folders;
+    for (const std::string& folder : labels_.folders())
+      label_folders.insert(file_id(root_ / folder));
+    std::string folder;
+    bool has_labels = false;
+    const auto is_known = [&](const std::string& path) {
+      const FolderId id = file_id(root_ / path);
+      if (id == FolderId()) return false;
+      if (known.contains(id) || listed.contains(id.second)) return true;
+      if (!YoloLabels::is_label_name(path)) return false;
+      if (const std::string_view own = naming::directory_of(path);
+          folder.empty() || folder != own) {
+        folder = own;
+        has_labels = label_folders.contains(file_id(root_ / folder));
+      }
+      return has_labels;
+    };
     FolderListing others;
     const FolderIds above = with_all_above(fs::canonical(root_));
     const UniqueFd fd = open_file(root_, O_RDONLY | O_DIRECTORY);
@@ -228,10 +253,7 @@ class YoloSource final : public Source {
     FolderItems items(fd.get(), above, listing_threads());
     const FieldSet no_fields;
     FolderWalk(no_fields, "", above, listing_threads(), others)
-        .outside(fd.get(), items, "", kNoSplit, [&](const std::string& path) {
-          return std::ranges::find(folders, path) != folders.end() || known.contains(path) ||
-                 known.contains((root / path).native()) || labels_.is_label_name(path);
-        });
+        .outside(fd.get(), items, "", kNoSplit, is_known);
     std::ranges::move(others.skips, std::back_inserter(listing.skips));
   }
 

@@ -126,7 +126,7 @@ fs::path CocoWriter::place(const fs::path& path, std::string_view text, Unsaid& 
   if (!dataset_.told_by_text) return NotationWriter::place(path, text, unsaid);
   const std::string_view name = json_member(parts_of(text).image, "file_name");
   if (!name.starts_with('"')) throw Error(ErrorKind::kCorrupt, "its record names no file");
-  const fs::path file = json_characters(name);
+  fs::path file = json_characters(name);
   if (stays_below(file)) return file;
   ++unsaid["names of files that lead elsewhere: the images are at the paths of the dataset"];
   return NotationWriter::place(path, text, unsaid);

@@ -64,7 +64,7 @@ std::optional<std::string> service_url(const Surroundings& around) {
     check_service(url, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     return url;
   }
-  const auto full = variable_of(around, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  auto full = variable_of(around, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (full) check_service(*full, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
   return full;
 }

@@ -33,7 +33,7 @@ std::string program_path(const Surroundings& around, const std::string& name) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string folder = path.substr(begin, end - begin);
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     std::error_code code;
     if (std::filesystem::is_regular_file(candidate, code) && ::access(candidate.c_str(), X_OK) == 0)
       return candidate;

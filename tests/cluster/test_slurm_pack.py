@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from python_support import PACKHORSE, ROOT, SHAPES, make_source, pack, photos, run, staging, tree
+from slurm import Failed
 
 SCRIPT = ROOT / "scripts/cluster/pack_slurm.sh"
 
@@ -57,6 +58,17 @@ def has_pending(pid, number):
     return int(bits, 16) >> (number - 1) & 1
 
 
+def tell_to_stop(slurm, job, pid):
+    """Sends TERM as Slurm does before the time is up, until it has come: a step that has just begun may not take it."""
+    for attempt in range(12):
+        slurm.run("scancel", "--batch", "--signal=TERM", job)
+        try:
+            return slurm.wait_for(lambda: has_pending(pid, signal.SIGTERM), "the signal", seconds=5)
+        except Failed:
+            if attempt == 11:
+                raise
+
+
 def test_an_array_of_eight_on_four_nodes_with_one_task_killed_and_one_requeued(slurm, tmp_path):
     source = photos("cifar10/train")
     out, options = tmp_path / "out", ("--format", "wds", "--shard-bytes", "1MiB", "--jobs", "1", "--no-space-check")
@@ -77,8 +89,7 @@ def test_a_task_whose_time_is_up_leaves_what_is_finished_and_goes_on(slurm, tmp_
     array, finish = submitted(slurm, 2, source, out, *options)
     pid = process_of("1/2", out)
     os.kill(pid, signal.SIGSTOP)
-    slurm.run("scancel", "--batch", "--signal=TERM", f"{array}_1")  # as Slurm sends it before the time is up
-    slurm.wait_for(lambda: has_pending(pid, signal.SIGTERM), "the signal")
+    tell_to_stop(slurm, f"{array}_1", pid)
     os.kill(pid, signal.SIGCONT)
     slurm.wait_for_job(finish)
     assert slurm.job(f"{array}_1")["Restarts"] == "1"

@@ -21,6 +21,23 @@ struct ObjectDetector::Impl {
   std::optional<Engine> engine;
 };
 
+namespace {
+
+/// A checkpoint's classes may be called otherwise, but not by each other's names.
+void refuse_other_numbers(const std::vector<std::string>& model,
+                          const std::vector<std::string>& given, const std::filesystem::path& file) {
+  for (std::size_t i = 0; i < std::min(model.size(), given.size()); ++i) {
+    if (given[i] == model[i] || std::ranges::find(model, given[i]) == model.end()) continue;
+    throw Error(ErrorKind::kUsage,
+                "the classes given have other numbers than those of the weights, which are a "
+                "checkpoint's: " +
+                    difference_of_classes(model, given),
+                file, "give it as --checkpoint, which needs no --classes");
+  }
+}
+
+}  // namespace
+
 ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(given);
   const DetectorOptions& options = impl_->options;
@@ -38,12 +55,7 @@ ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<I
   impl_->task = make_task(recipe);
   impl_->engine.emplace(recipe, static_cast<std::int64_t>(classes().size()),
                         EngineOptions{.device = options.device});
-  const std::vector<std::string> named = model.load_into(*impl_->engine);
-  if (!named.empty() && named != classes())
-    throw Error(ErrorKind::kUsage,
-                "the classes given are not those of the weights, which are a checkpoint's: " +
-                    difference_of_classes(named, classes()),
-                options.model.path(), "give it as --checkpoint, which needs no --classes");
+  refuse_other_numbers(model.load_into(*impl_->engine), classes(), options.model.path());
 }
 
 ObjectDetector::~ObjectDetector() = default;

@@ -25,7 +25,8 @@ namespace {
 
 /// A checkpoint's classes may be called otherwise, but not by each other's names.
 void refuse_other_numbers(const std::vector<std::string>& model,
-                          const std::vector<std::string>& given, const std::filesystem::path& file) {
+                          const std::vector<std::string>& given,
+                          const std::filesystem::path& file) {
   for (std::size_t i = 0; i < std::min(model.size(), given.size()); ++i) {
     if (given[i] == model[i] || std::ranges::find(model, given[i]) == model.end()) continue;
     throw Error(ErrorKind::kUsage,

@@ -32,7 +32,9 @@ bool is_coco_name(const std::filesystem::path& path) {
 
 LabelFile open_captions(const TablePlace& place) {
   if (!is_coco_name(place.file))
-    return LabelFile::texts(place.file, LabelColumns{{}, place.column, true, true});
+    return LabelFile::texts(
+        place.file,
+        LabelColumns{.path = {}, .label = place.column, .several = true, .one_line = true});
   std::vector<CocoCaption> captions = read_coco_captions(place.file);
   std::size_t next = 0;
   return LabelFile::texts(place.file, [&](LabelRow& row) {

@@ -201,7 +201,7 @@ void SampleTargets::attach(SplitListing& listing, Use& use) const {
     const std::string path = listing.entries.path_of(i);
     const CocoFile::Image* const image = find(split, listing, i);
     if (image == nullptr) {
-      const auto name = shared_name(split, path);
+      const auto name = shared_name(split, naming::join(listing.origin, path));
       if (name) use.shared.insert(*name);
       const char* const which = name ? "several images" : "no image";
       listing.rejects.push_back(

@@ -468,6 +468,9 @@ def test_a_file_of_coco_for_all_splits_names_images_with_their_folders(tmp_path)
     result = pack(tmp_path / "source", tmp_path / "one", *options, "--max-rejects=1")
     assert rejects_of(result.json) == {"train/1.jpg": "no annotations: all.json has no image of that name"}
     assert boxes_in(tmp_path / "one/val") == [EXPECTED] and not list((tmp_path / "one/train").glob("shard-*.tar"))
+    made.text(tmp_path / "all.json", made.coco_text(["val/1.jpg", "train/1.jpg", "train/1.jpg"]))
+    result = pack(tmp_path / "source", tmp_path / "several", *options)
+    assert result.code == DAMAGE and rejects_of(result.json) == {"train/1.jpg": "no annotations: all.json has several images of that name"}
     alone = ["--split-folders=train=train", *options]
     made.text(tmp_path / "all.json", made.coco_text(["train2017/1.jpg"]))  # a folder that is called otherwise here
     assert pack(tmp_path / "source", tmp_path / "alone", *alone).code == DONE

@@ -1,17 +1,36 @@
 # packhorse_unity(<target>): the files of a folder are compiled as one, which reads the headers and instantiates the
-# templates once. Files with compile options of their own stay apart: CMake sees to it.
+# templates once. Folders beside each other join until they have the target's property PACKHORSE_UNITY_KB (default: 0, each
+# folder alone): that pays where headers are large. Files with compile options of their own stay apart: CMake sees to it.
 function(packhorse_unity target)
   get_target_property(_sources ${target} SOURCES)
+  get_target_property(_limit ${target} PACKHORSE_UNITY_KB)
   foreach(_source IN LISTS _sources)
-    get_filename_component(_folder "${_source}" DIRECTORY)
-    cmake_path(ABSOLUTE_PATH _folder BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-    cmake_path(RELATIVE_PATH _folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
-    string(MAKE_C_IDENTIFIER "${_folder}" _group)
-    set_source_files_properties("${_source}" PROPERTIES UNITY_GROUP ${_group})
+    cmake_path(ABSOLUTE_PATH _source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    if(_source MATCHES "\\.cc$")
+      list(APPEND _files "${_source}")
+    endif()
+  endforeach()
+  list(SORT _files)
+  set(_group "")
+  set(_bytes 0)
+  foreach(_file IN LISTS _files)
+    cmake_path(GET _file PARENT_PATH _folder)
+    if(NOT _folder STREQUAL _last_folder)
+      set(_last_folder "${_folder}")
+      math(EXPR _kb "${_bytes} / 1024")
+      if(NOT _group OR NOT _limit OR _kb GREATER_EQUAL _limit)
+        cmake_path(RELATIVE_PATH _folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+        string(MAKE_C_IDENTIFIER "${_folder}" _group)
+        set(_bytes 0)
+      endif()
+    endif()
+    file(SIZE "${_file}" _size)
+    math(EXPR _bytes "${_bytes} + ${_size}")
+    set_source_files_properties("${_file}" PROPERTIES UNITY_GROUP ${_group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # g++ takes the included .cc for a header, where a class with members of unnamed namespaces would be a mistake.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>>)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>)
 endfunction()
 
 # packhorse_target(<target>): the settings that every target of the project shares and does not export.

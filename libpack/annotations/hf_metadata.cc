@@ -145,7 +145,8 @@ std::string coco_of_hf_metadata(const fs::path& file, const std::vector<std::str
       object["image_id"] = line;
       const auto category = object.find("category_id");
       if (category != object.end() && category->is_string()) {
-        const auto found = std::find(classes.begin(), classes.end(), *category);
+        const auto found =
+            std::find(classes.begin(), classes.end(), category->get_ref<const std::string&>());
         if (found != classes.end()) *category = found - classes.begin();
       }
       append(annotations, object);

@@ -187,7 +187,7 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
       return taken.keep(depth, event, value);
     });
     if (!json.is_object()) throw damaged("it is not a JSON object");
-    if (sha256(as_bytes(taken.content_of(json))) != json.at("id")) {
+    if (Json(sha256(as_bytes(taken.content_of(json)))) != json.at("id")) {
       throw damaged("its id does not match its content");
     }
     const int version = json.at("manifest_version");

@@ -147,7 +147,8 @@ HWY_INLINE void block(const std::uint8_t* in, std::size_t stride, const std::int
 void column(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights, int count,
             std::uint8_t* out, std::size_t bytes) {
   const std::size_t lanes = hn::Lanes(d8);
-  if (bytes < lanes) return plain_kernels().column(in, stride, weights, count, out, bytes);
+  if (bytes < lanes || count == 0)
+    return plain_kernels().column(in, stride, weights, count, out, bytes);
   for (std::size_t x = 0; x + lanes <= bytes; x += lanes)
     block(in + x, stride, weights, count, out + x);
   const std::size_t last = bytes - lanes;  // overlaps the block before it

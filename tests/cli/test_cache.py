@@ -171,16 +171,15 @@ def test_what_the_cache_has_not_made_is_left_alone(cache, tmp_path):
     assert elsewhere.read_bytes() == PHOTO
 
 
-@pytest.mark.parametrize("offset", [0, 8, 12, 16, 24, 40, 64])
-def test_a_header_that_is_not_as_the_page_says_is_none(cache, offset):
-    digest = cache.add(PHOTO)
-    file = cache.file(digest, ".runs")
-    data = bytearray(file.read_bytes())
-    data[offset] ^= 1
-    file.write_bytes(data)
-    assert cache.listed() == {}
-    cache("clear")
-    assert file.exists()
+def test_a_header_that_is_not_as_the_page_says_is_none(cache):
+    for offset in (0, 8, 12, 16, 24, 40, 64):
+        file = cache.file(cache.add(PHOTO), ".runs")
+        data = bytearray(file.read_bytes())
+        data[offset] ^= 1
+        file.write_bytes(data)
+        assert cache.listed() == {}
+        cache("clear")
+        assert file.exists()
 
 
 def test_the_default_is_the_users_cache(cache, tmp_path, monkeypatch):

@@ -6,16 +6,7 @@ import shutil
 import tarfile
 
 import pytest
-from python_support import (
-    FAILED,
-    SHAPES,
-    USAGE,
-    files_of,
-    pack,
-    packhorse,
-    refused,
-    truncate,
-)
+from python_support import FAILED, SHAPES, USAGE, files_of, pack, packhorse, refused, truncate
 
 FOREIGN = [".idx", "_info.json", "wids.json"]
 
@@ -56,50 +47,31 @@ def dataset(request, tmp_path_factory):
     return folder / "out"
 
 
-def test_packing_publishes_dalis_index_of_each_shard(dataset):
-    for shard in sorted(dataset.glob("*.tar")):
-        text = shard.with_suffix(".idx").read_text()
-        lines = dali_lines(shard)
-        assert text == f"v1.2 {len(lines)}\n" + "".join(line + "\n" for line in lines)
-
-
-def test_packing_publishes_what_wids_and_timm_want(dataset):
+def test_packing_publishes_the_indexes_and_exporting_gives_the_same_bytes(dataset, tmp_path):
+    """Packing makes the files from its index, exporting from the headers in the tar."""
     tars = sorted(dataset.glob("*.tar"))
-    counts = [len(dali_lines(tar)) for tar in tars]
-    wids = json.loads((dataset / "wids.json").read_text())
-    assert wids == {
-        "__kind__": "wids-shard-index-v1",
-        "wids_version": 1,
-        "shardlist": [
-            {"url": tar.name, "nsamples": count, "filesize": tar.stat().st_size}
-            for tar, count in zip(tars, counts, strict=True)
-        ],
-    }
-    assert json.loads((dataset / "_info.json").read_text())["splits"] == {
-        "train": {
-            "name": "train",
-            "num_samples": sum(counts),
-            "filenames": [tar.name for tar in tars],
-            "shard_lengths": counts,
-        }
-    }
-
-
-def test_the_files_are_published_with_their_sums(dataset):
+    counts = []
+    for tar in tars:
+        lines = dali_lines(tar)
+        assert tar.with_suffix(".idx").read_text() == f"v1.2 {len(lines)}\n" + "".join(line + "\n" for line in lines)
+        counts.append(len(lines))
+    names = [tar.name for tar in tars]
+    sizes = [tar.stat().st_size for tar in tars]
+    shards = [{"url": url, "nsamples": n, "filesize": size} for url, n, size in zip(names, counts, sizes, strict=True)]
+    wids = {"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": shards}
+    assert json.loads((dataset / "wids.json").read_text()) == wids
+    train = {"name": "train", "num_samples": sum(counts), "filenames": names, "shard_lengths": counts}
+    assert json.loads((dataset / "_info.json").read_text())["splits"] == {"train": train}
+    published = foreign(dataset)
     manifest = json.loads((dataset / "dataset.json").read_text())
-    assert sorted(f["file"] for f in manifest["files"]) == sorted([*foreign(dataset), "classes.txt"])
+    assert sorted(f["file"] for f in manifest["files"]) == sorted([*published, "classes.txt"])
     sums = (dataset / "SHA256SUMS").read_text()
-    assert all(f"  {name}\n" in sums for name in foreign(dataset))
-
-
-def test_exporting_from_the_shards_gives_the_bytes_packing_published(dataset, tmp_path):
-    """Packing makes the files from its index, exporting from the headers in the tar: both give the same result."""
-    before = foreign(dataset)
+    assert all(f"  {name}\n" in sums for name in published)
     report = packhorse("export-index", dataset, "--json").json
-    assert report["written"] == [] and sorted(report["unchanged"]) == sorted(before)
+    assert report["written"] == [] and sorted(report["unchanged"]) == sorted(published)
     out = packhorse("export-index", dataset, "-o", tmp_path / "out", "--jobs", "3", "--json").json
-    assert sorted(out["written"]) == sorted(before) and out["bytes"] == sum(map(len, before.values()))
-    assert foreign(tmp_path / "out") == before
+    assert sorted(out["written"]) == sorted(published) and out["bytes"] == sum(map(len, published.values()))
+    assert foreign(tmp_path / "out") == published
 
 
 def test_a_missing_or_changed_index_is_made_again(dataset, tmp_path):
@@ -134,11 +106,11 @@ def test_splits_are_exported_one_by_one(tmp_path):
 
 
 def test_compressed_shards_and_other_formats_have_none(tmp_path):
-    pack(SHAPES / "val", tmp_path / "zstd", "--format", "wds", "--compress", "zstd")
-    assert foreign(tmp_path / "zstd") == {}
+    pack(SHAPES, tmp_path / "zstd", "--format", "wds", "--compress", "zstd")
+    assert foreign(tmp_path / "zstd") == {} and not (tmp_path / "zstd/README.md").exists()
     assert "compressed shards" in refused("export-index", tmp_path / "zstd").err
-    pack(SHAPES / "val", tmp_path / "hdf5", "--format", "hdf5")
-    assert foreign(tmp_path / "hdf5") == {}
+    pack(SHAPES, tmp_path / "hdf5", "--format", "hdf5")
+    assert foreign(tmp_path / "hdf5") == {} and not (tmp_path / "hdf5/README.md").exists()
     assert "indexes are made for: wds" in refused("export-index", tmp_path / "hdf5", code=USAGE).err
 
 
@@ -241,13 +213,6 @@ def test_the_card_is_no_part_of_the_dataset(tmp_path):
     assert again["id"] == report["id"]
     packhorse("unpack", tmp_path / "out", tmp_path / "files")
     assert not (tmp_path / "files/README.md").exists()
-
-
-@pytest.mark.parametrize("form", ["lmdb", "lmdb-members", "hdf5", "zstd"])
-def test_shards_that_are_no_plain_tars_have_no_card(form, tmp_path):
-    options = ["wds", "--compress", "zstd"] if form == "zstd" else [form]
-    pack(SHAPES, tmp_path / "out", "--format", *options)
-    assert files_of(tmp_path / "out") and "README.md" not in files_of(tmp_path / "out")
 
 
 def test_the_card_leaves_the_columns_open_where_it_cannot_know_them(tmp_path):

@@ -5,7 +5,7 @@ import shutil
 import tarfile
 
 import pytest
-from python_support import CARRIERS, DAMAGE, DONE, USAGE, pack, pack_closed, photo, put, rejects_of, run, tree
+from python_support import DAMAGE, DONE, USAGE, pack, pack_closed, photo, put, rejects_of, run, tree
 
 WDS = ("--format", "wds")
 
@@ -36,22 +36,16 @@ def members(dataset):
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("form", CARRIERS)
-def test_each_format_holds_the_bytes_of_the_files(tmp_path, form):
+def test_a_dataset_holds_the_bytes_of_the_files(tmp_path):
     source = source_with_masks(tmp_path / "source")
-    pack(source, tmp_path / "out", "--format", form, "--field-from", "mask.png=masks", "--unlabelled")
+    options = ("--field-from", "mask.png=masks", "--unlabelled")
+    pack(source, tmp_path / "out", "--format", "hdf5", *options)
     found = members(tmp_path / "out")
     assert {path: data for path, data in found.items() if path.endswith(".mask.png")} == {
         f"images/{n}.mask.png": f"mask {n}".encode() for n in (1, 2, 3)
     }
     assert run("inspect", tmp_path / "out", "--verify", "full").code == DONE
-
-
-def test_a_format_without_fields_refuses(tmp_path):
-    source = source_with_masks(tmp_path / "source")
-    assert "cannot hold the extra fields mask.png" in refusal(
-        source, tmp_path / "out", "--format", "lmdb", "--field-from", "mask.png=masks", "--unlabelled"
-    )
+    assert "cannot hold the extra fields mask.png" in refusal(source, tmp_path / "no", "--format", "lmdb", *options)
 
 
 def test_a_folder_and_its_archives_give_the_same_shards(tmp_path):
@@ -199,9 +193,9 @@ def test_the_preview_shows_the_fields(tmp_path):
 def test_no_place_leads_out_of_the_source(tmp_path):
     source = source_with_masks(tmp_path / "source", masks=(1, 3))
     put(tmp_path / "secret/2.png", "secret")
-    for place in ("../secret", "/etc", "masks/../../secret", "{stem", "{name}", "{split}", "masks/{dir}", "{dir}{stem}.png", ""):
+    for place in ("../secret", "/etc", "masks/../../secret"):
         result = run("pack", source, tmp_path / "out", *WDS, "--unlabelled", "--field-from", f"mask.png={place}")
-        assert result.code == (DAMAGE if place == "masks/{dir}" else USAGE) and not (tmp_path / "out").exists(), result
+        assert result.code == USAGE and not (tmp_path / "out").exists(), result
     os.symlink(tmp_path / "secret/2.png", source / "masks/2.png")
     result = run("pack", source, tmp_path / "out", *WDS, "--unlabelled", "--field-from", "mask.png=masks")
     assert result.code == DAMAGE and not (tmp_path / "out").exists()
@@ -237,10 +231,10 @@ def test_a_changed_mask_is_packed_again_after_an_interruption(tmp_path):
     assert members(tmp_path / "out")["images/1.mask.png"] == b"mended"
 
 
-@pytest.mark.parametrize("name", ["cls", "jpg", "Mask.png", "a/b", ".png", ""])
-def test_names_that_are_no_fields(tmp_path, name):
+def test_names_that_are_no_fields(tmp_path):
     source = source_with_masks(tmp_path / "source")
-    refusal(source, tmp_path / "out", *WDS, "--unlabelled", "--field-from", f"{name}=masks")
+    for name in ("cls", "jpg", "Mask.png", "a/b", ".png", ""):
+        refusal(source, tmp_path / "out", *WDS, "--unlabelled", "--field-from", f"{name}=masks")
 
 
 def test_options_that_contradict_each_other(tmp_path):

@@ -1,5 +1,6 @@
 """Man pages and completions: made of the program's own help, well-formed, and complete what a user types."""
 
+import functools
 import os
 import pty
 import re
@@ -11,6 +12,7 @@ import pytest
 from python_support import PACKHORSE, TRAIN
 
 PROGRAMS = [PACKHORSE, *([TRAIN] if TRAIN.exists() else [])]
+of_both = pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
 EPOCH = {"SOURCE_DATE_EPOCH": "1000000000"}
 
 
@@ -28,6 +30,7 @@ def needs(program):
     return program
 
 
+@functools.cache
 def help_of(program, *subcommand):
     return subprocess.run([program, *subcommand, "--help"], capture_output=True, text=True, check=True).stdout
 
@@ -42,8 +45,9 @@ def pages(share, program):
         yield share / f"man/man1/{program.name}-{name}.1", (name,)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
-def test_there_is_a_page_for_each_subcommand_with_all_that_help_says(share, program):
+@pytest.mark.thorough
+@of_both
+def test_there_is_a_well_formed_page_for_each_subcommand_with_all_that_help_says(share, program):
     needs("mandoc")
     for page, subcommand in pages(share, program):
         command = ["mandoc", "-T", "utf8", "-O", "width=120", page]
@@ -55,13 +59,8 @@ def test_there_is_a_page_for_each_subcommand_with_all_that_help_says(share, prog
                 assert option in said, (page.name, option)
         for example in re.findall(r"^  packhorse .*$", help_of(program, *subcommand), re.M):
             assert " ".join(example.split()) in said, (page.name, example)
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
-def test_the_pages_are_well_formed(share, program):
-    needs("mandoc")
-    for page, _ in pages(share, program):
-        lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+        command = ["mandoc", "-T", "lint", "-W", "warning", page]
+        lint = subprocess.run(command, capture_output=True, text=True, check=False)
         assert lint.stdout == "", lint.stdout
         assert ".TH " in page.read_text() and "2001-09-09" in page.read_text()
 
@@ -101,10 +100,12 @@ def test_bash_completes_subcommands_options_choices_and_files(share):
     assert offers("pack", "--log", "") is None and offers("pack", "in") is None
     assert "help-files" not in offers("")
     if TRAIN.exists():
-        assert bash_offers(share, "packhorse-train", ["packhorse-train", "fit", "--order", "w"]) == ["window", "window-first"]
+        words = ["packhorse-train", "fit", "--order", "w"]
+        assert bash_offers(share, "packhorse-train", words) == ["window", "window-first"]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+@pytest.mark.thorough
+@of_both
 def test_fish_completes(share, program):
     needs("fish")
     file = share / f"fish/vendor_completions.d/{program.name}.fish"
@@ -123,7 +124,8 @@ def test_fish_completes(share, program):
         assert offers("stats --over") == []
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+@pytest.mark.thorough
+@of_both
 def test_zsh_loads_and_completes(share, program):
     needs("zsh")
     folder = share / "zsh/site-functions"

@@ -19,26 +19,18 @@ SHOWN = "a\\x1b[2J\\x07\\x0ab\\x09c\\xc2\\x9b31m\\x7f\\xe2\\x80\\xaegpj\\xe2\\x8
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
-def said(result):
-    """What a program printed, checked to be safe for a terminal."""
-    out, err = result.raw, result.err_raw
-    for stream in (out, err):
-        text = stream.decode()  # fails unless it is UTF-8
-        assert not FORBIDDEN.search(text), repr(text)
-    return out.decode(), err.decode()
-
-
-class Ended:
-    def __init__(self, program, args, cwd=None):
-        done = subprocess.run([program, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-        self.code, self.raw, self.err_raw = done.returncode, done.stdout, done.stderr
+def ended(*args, program=PACKHORSE, cwd=None):
+    """(exit code, stdout, stderr) of a program; what it printed is checked to be safe for a terminal."""
+    done = subprocess.run([program, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    texts = done.stdout.decode(), done.stderr.decode()  # which fails unless it is UTF-8
+    assert not any(FORBIDDEN.search(text) for text in texts), repr(texts)
+    return done.returncode, *texts
 
 
 def ran(*args, code=DONE, program=PACKHORSE, cwd=None):
     """What the program printed, after it ended with `code`."""
-    ended = Ended(program, args, cwd)
-    out, err = said(ended)
-    assert ended.code == code, (ended.code, out, err)
+    found, out, err = ended(*args, program=program, cwd=cwd)
+    assert found == code, (found, out, err)
     return out, err
 
 
@@ -78,10 +70,8 @@ def packed(folder):
 def test_pack_says_names_safely(folder, tmp_path):
     for more in ([], ["--json"]):
         ran("pack", folder, tmp_path / "refused", "--format", "wds", *more, code=DAMAGE)
-        out, err = ran(
-            "pack", folder, os.fsencode(tmp_path) + b"/" + EVIL, "--format", "wds", "--max-rejects", "2", "--overwrite",
-            "--log", tmp_path / "log", *more,
-        )  # fmt: skip
+        options = ["--format", "wds", "--max-rejects", "2", "--overwrite", "--log", tmp_path / "log", *more]
+        out, err = ran("pack", folder, os.fsencode(tmp_path) + b"/" + EVIL, *options)
         assert f"bad{SHOWN}.jpg" in err
         assert SHOWN in out or more
     log = (tmp_path / "log").read_text()
@@ -92,23 +82,14 @@ def test_pack_says_names_safely(folder, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["--json"],
-        ["--list", "--json"],
-        ["--show", "0"],
-        ["--show", "0", "--json"],
-        ["--verify", "full", "--decode"],
-        ["--sheet", "sheet.jpg"],
-        ["--sheet", "sheet.jpg", "--json"],
-        ["--report", "page.html"],
-    ],
-    ids=" ".join,
-)
-def test_inspect_shows_names_safely(packed, options, tmp_path):
-    ran("inspect", packed, *options, cwd=tmp_path)
+def test_inspect_shows_names_safely(packed, tmp_path):
+    for options in ("", "--list --json", "--show 0", "--verify full --decode", "--sheet sheet.jpg"):
+        ran("inspect", packed, *options.split(), cwd=tmp_path)
+    for options in ("", "--show 0", "--sheet sheet.jpg"):
+        ran("inspect", packed, *options.split(), "--json", cwd=tmp_path)
+    ran("inspect", packed, "--report", "page.html", cwd=tmp_path)
+    page = (tmp_path / "page.html").read_text()
+    assert not FORBIDDEN.search(page) and "\\x1b[2J" in page
 
 
 def test_a_list_has_a_line_for_each_sample_and_eight_columns(packed):
@@ -121,12 +102,6 @@ def test_a_list_has_a_line_for_each_sample_and_eight_columns(packed):
     assert shell.stdout == unprinted(lines[0][3])
 
 
-def test_a_page_shows_names_safely(packed, tmp_path):
-    ran("inspect", packed, "--report", tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
-    assert not FORBIDDEN.search(page) and "\\x1b[2J" in page
-
-
 def test_findings_and_comparisons_say_names_safely(folder, packed, tmp_path):
     damaged = packed + b".damaged"
     subprocess.run(["cp", "-r", packed, damaged], check=True)
@@ -137,7 +112,10 @@ def test_findings_and_comparisons_say_names_safely(folder, packed, tmp_path):
         ran("inspect", damaged, "--verify", "full", *more, code=DAMAGE)
         ran("inspect", packed, "--against", folder, *more)
         ran("diff", packed, packed, *more)
-        ran("bench", packed, folder, "--work", "read", "--repeats", "1", "--min-seconds", "0.01", *more)
+        passes = ["--repeats", "1", "--min-seconds", "0.01", "--metrics", tmp_path / "metrics"]
+        ran("bench", packed, folder, "--work", "read", *passes, *more)
+        text = (tmp_path / "metrics").read_text()
+        assert not FORBIDDEN.search(text) and 'input="' in text
         ran("export-index", packed, "-o", tmp_path / "peer", *more)
         ran("repair", damaged, folder, *more)
         ran("stats", packed, *more)
@@ -183,38 +161,21 @@ def test_a_name_that_is_escaped_is_the_same_in_a_list_of_rejects(tmp_path):
     assert len(findings) == 1 and ": changed, " in findings[0], out
 
 
-def test_counters_have_printable_labels(packed, tmp_path):
-    ran(
-        "bench", packed, "--work", "read", "--repeats", "1", "--min-seconds", "0.01", "--metrics", tmp_path / "metrics"
-    )  # fmt: skip
-    text = (tmp_path / "metrics").read_text()
-    assert not FORBIDDEN.search(text) and 'input="' in text
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
+def test_errors_say_names_safely(tmp_path):
+    for args in (
         ["inspect", EVIL],
-        ["pack", EVIL, b"out", b"--format", b"wds"],
-        ["pack", b"in", EVIL, b"--format", EVIL],
+        ["pack", EVIL, "out", "--format", "wds"],
+        ["pack", "in", EVIL, "--format", EVIL],
         ["index", EVIL],
         ["diff", EVIL, EVIL],
         ["unpack", EVIL, EVIL],
-        ["bench", EVIL, b"--storage", EVIL],
+        ["bench", EVIL, "--storage", EVIL],
         ["export-index", EVIL],
-    ],
-    ids=lambda args: args[0] if isinstance(args[0], str) else "name",
-)
-def test_errors_say_names_safely(args, tmp_path):
-    ended = Ended(PACKHORSE, args, tmp_path)
-    out, err = said(ended)
-    assert ended.code != DONE and "\\x1b[2J" in err and out == ""
-
-
-@pytest.mark.parametrize("args", [["inspect", b"--" + EVIL], [EVIL]], ids=["option", "subcommand"])
-def test_arguments_that_no_command_knows_are_refused_safely(args, tmp_path):
-    ended = Ended(PACKHORSE, args, tmp_path)
-    assert ended.code == USAGE and said(ended)[1] != ""
+    ):
+        code, out, err = ended(*args, cwd=tmp_path)
+        assert code != DONE and "\\x1b[2J" in err and out == "", args
+    for args in (["inspect", b"--" + EVIL], [EVIL]):
+        assert ran(*args, code=USAGE, cwd=tmp_path)[1] != ""
 
 
 def test_a_tar_is_reported_safely(tmp_path):
@@ -242,10 +203,8 @@ def test_keys_and_classes_of_adopted_shards_are_shown_safely(tmp_path):
                 member.size = len(content)
                 tar.addfile(member, io.BytesIO(content))
     put(tmp_path / "classes.txt", b"\n".join(EVIL_CLASS + b"%d" % n for n in range(3)) + b"\n")
-    ran(
-        "index", tmp_path / "a.tar", "--out", tmp_path / "out", "--classes", tmp_path / "classes.txt", "--max-rejects",
-        "3", "--log", tmp_path / "log",
-    )  # fmt: skip
+    options = ["--classes", tmp_path / "classes.txt", "--max-rejects", "3", "--log", tmp_path / "log"]
+    ran("index", tmp_path / "a.tar", "--out", tmp_path / "out", *options)
     for options in ([], ["--list"], ["--list", "--json"], ["--verify", "full"], ["--show", "0"]):
         ran("inspect", tmp_path / "out", *options)
 
@@ -261,9 +220,10 @@ def test_a_manifest_is_shown_safely(packed):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(manifest, file)
     for options in ([], ["--json"], ["--verify", "quick"], ["--list"]):
-        said(Ended(PACKHORSE, ["inspect", forged, *options]))
+        ended("inspect", forged, *options)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not TRAIN.exists(), reason="built without the trainer")
 def test_the_trainer_says_names_safely(folder, packed, tmp_path):
     small = ["--arch", "smallnet", "--image-size", "32", "--batch-size", "2"]
@@ -275,17 +235,15 @@ def test_the_trainer_says_names_safely(folder, packed, tmp_path):
         ["predict", EVIL],
         [EVIL],
     ):
-        said(Ended(TRAIN, args, tmp_path))
-    passes = ["--repeats", "1", "--max-seconds", "0.05", "--warmup-steps", "1", "--workers", "1"]
+        ended(*args, program=TRAIN, cwd=tmp_path)
+    good = os.path.join(os.path.dirname(folder), b"good" + EVIL)
+    for number in range(4):
+        name = os.path.join(good, EVIL_CLASS + b"%d" % (number % 2), EVIL + b"%d.jpg" % number)
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "wb") as file:
+            file.write(photo(number))
+    ran("pack", good, good + b".packed", "--format", "wds")
+    passes = [*small, "--repeats", "1", "--max-seconds", "0.05", "--warmup-steps", "1", "--workers", "1"]
     for more in ([], ["--json"]):
-        good = os.path.join(os.path.dirname(folder), b"good" + EVIL)
-        if not more:
-            for number in range(4):
-                name = os.path.join(good, EVIL_CLASS + b"%d" % (number % 2), EVIL + b"%d.jpg" % number)
-                os.makedirs(os.path.dirname(name), exist_ok=True)
-                with open(name, "wb") as file:
-                    file.write(photo(number))
-            ran("pack", good, good + b".packed", "--format", "wds")
-        ran("measure", "--folder", good, "--packed", good + b".packed", *small, *passes, *more, program=TRAIN)
-        sweep = ["sweep", "--data", good + b".packed", *small, *passes, "--slots", "2", *more]
-        ran(*sweep, program=TRAIN)
+        ran("measure", "--folder", good, "--packed", good + b".packed", *passes, *more, program=TRAIN)
+    ran("sweep", "--data", good + b".packed", *passes, "--slots", "2", program=TRAIN)

@@ -1,12 +1,15 @@
-"""The layouts that data sets come in: each as a folder, as a tar and as a zip, which must agree."""
+"""The layouts that data sets come in, beside those of test_layout_table.py and layout_test.cc.
+
+Some are also packed as a tar and as a zip, which must agree with the folder."""
 
 import re
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 
+import objects_support
 import pytest
-from python_support import DAMAGE, DONE, USAGE, balanced, listed, photo, put, run, tree
+from python_support import DAMAGE, DONE, USAGE, balanced, photo, put, run, tree
 
 FORMS = ["folder", "tar", "zip"]
 JUNK = "left by a system or an archiver"
@@ -46,51 +49,18 @@ def split(*folders, classes=CATS, count=2):
 
 
 PACKS = [
-    Layout("class folders", images(*CATS), {"": both()}),
     Layout("digits", images(*"0123456789"), {"": both("0123456789")}),
-    Layout("letters", images(*"ABC"), {"": both("ABC")}),
-    Layout("deeper folders belong to their class", images("cat/x/y", "cat/z", "dog"), {"": {"cat": 4, "dog": 2}}),
-    Layout("train and val", split("train", "val"), SPLIT),
-    Layout("train alone", split("train"), {"train": both()}),
     Layout("val and test without train", split("val", "test"), {"test": both(), "val": both()}),
     Layout("Training and Testing", split("Training", "Testing"), {"test": both(), "train": both()}),
-    Layout("Train and Valid", split("Train", "Valid"), SPLIT),
-    Layout("TRAIN and VALIDATION", split("TRAIN", "VALIDATION"), SPLIT),
-    Layout("train, valid and test", split("train", "valid", "test"), {"test": both(), **SPLIT}),
-    Layout("trn and tst", split("trn", "tst"), {"test": both(), "train": both()}),
-    Layout("train and dev", split("train", "dev"), SPLIT),
-    Layout("training_set and test_set", split("training_set", "test_set"), {"test": both(), "train": both()}),
     Layout("doubled training_set", split("training_set/training_set", "test_set/test_set"), {"test": both(), "train": both()}),
-    Layout("trainset and valset", split("trainset", "valset"), SPLIT),
     Layout("TrainImages and TestImages", split("TrainImages", "TestImages"), {"test": both(), "train": both()}),
-    Layout("train2017 and val2017 of classes", split("train2017", "val2017"), SPLIT),
     Layout("GTSRB", split("Final_Training/Images", "Final_Test/Images"), {"test": both(), "train": both()}),
     Layout("cifar10_train and cifar10_test", split("cifar10_train", "cifar10_test"), {"test": both(), "train": both()}),
-    Layout(
-        "Intel: seg_train/seg_train, and images without labels",
-        [*split("seg_train/seg_train", "seg_test/seg_test"), *images("seg_pred/seg_pred")],
-        {"test": both(), "train": both()},
-        skips={OUTSIDE_SPLITS: 2},
-    ),
-    Layout("one folder around class folders", split("ds"), {"": both()}),
     Layout("one folder around splits", split("ds/train", "ds/val"), SPLIT),
     Layout("three folders around splits", split("a/b/c/train", "a/b/c/val"), SPLIT),
     Layout("doubled folder around class folders", split("PetImages/PetImages"), {"": both()}),
-    Layout("a folder named like a split around splits", split("test/train", "test/val"), SPLIT),
-    Layout("doubled split folder", split("train/train", "val/val"), SPLIT),
     Layout("splits below images", split("images/train", "images/val"), SPLIT),
-    Layout(
-        "a file beside the one folder",
-        [*split("ds"), "README.txt"],
-        {"": both()},
-        skips={OUTSIDE_CLASSES: 1},
-    ),
-    Layout(
-        "Food-101: images and meta",
-        [*split("food-101/images"), "food-101/meta/classes.txt", "food-101/README.txt"],
-        {"": both()},
-        skips={OUTSIDE_CLASSES: 2},
-    ),
+    Layout("a file beside the one folder", [*split("ds"), "README.txt"], {"": both()}, skips={OUTSIDE_CLASSES: 1}),
     Layout(
         "CUB-200: images, attributes and parts",
         [*split("CUB/images"), "CUB/attributes/a.txt", "CUB/parts/p.txt", "CUB/classes.txt"],
@@ -133,7 +103,6 @@ PACKS = [
         SPLIT,
         skips={JUNK: 1},
     ),
-    Layout("class folders and __MACOSX", [*images(*CATS), *images("__MACOSX")], {"": both()}, skips={JUNK: 1}),
     Layout(
         "all junk there is",
         [
@@ -145,12 +114,6 @@ PACKS = [
         ],
         {"": both()},
         skips={HIDDEN: 4, JUNK: 9},
-    ),
-    Layout(
-        "an image named otherwise, and files that are none",
-        [*images(*CATS), "cat/notes.txt", "README"],
-        {"": both()},
-        skips={NOT_AN_IMAGE: 2},
     ),
     Layout(
         "some classes with a split's name among other words",
@@ -336,90 +299,117 @@ def options_of(layout, tmp_path):
     return options
 
 
-def counted(out, report):
-    """Images by split and class."""
-    return {
-        one["split"]: dict(Counter(sample["class"] for sample in listed(out / one["split"]))) if one["samples"] else {}
-        for one in report["splits"]
-    }
+def counted(out, report, folder):
+    """Images by split and class, by Python's tarfile. Each image's class must be the name of a folder around it."""
+    paths = {path.read_bytes(): path.relative_to(folder).parts for path in folder.rglob("*.jpg") if path.is_file()}
+    counts = {}
+    for split in (one["split"] for one in report["splits"]):
+        names = (out / split / "classes.txt").read_text().splitlines()
+        counts[split] = Counter()
+        for shard in (out / split).glob("*.tar"):
+            for sample in objects_support.of_tar(shard):
+                name = names[int(sample["cls"])]
+                assert name in paths[sample["jpg"]][:-1]
+                counts[split][name] += 1
+    return counts
 
 
 @pytest.mark.parametrize("layout", [*PACKS, *TOLD], ids=lambda layout: layout.name)
-def test_a_layout_packs_alike_in_each_form(layout, tmp_path):
-    trees = []
-    for form, source in sources(layout, tmp_path).items():
-        out = tmp_path / form
-        result = run("pack", source, out, "--format", "wds", "--json", *options_of(layout, tmp_path))
-        assert result.code == DONE, (form, result)
-        report = result.json
-        assert balanced(report) and report["rejected"] == 0, (form, report)
-        assert counted(out, report) == layout.packs, form
-        assert report["skipped_by_rule"] == layout.skips, form
-        trees.append(tree(out))
-    assert trees[0] == trees[1] == trees[2]
+def test_the_images_of_a_layout_have_the_classes_of_their_folders(layout, tmp_path):
+    source = build(layout, tmp_path / "source")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", *options_of(layout, tmp_path))
+    assert result.code == DONE, result
+    report = result.json
+    assert balanced(report) and report["rejected"] == 0, report
+    assert counted(tmp_path / "out", report, source) == layout.packs
+    assert report["skipped_by_rule"] == layout.skips
 
 
 @pytest.mark.parametrize("layout", REFUSES, ids=lambda layout: layout.name)
-def test_a_layout_that_tells_no_classes_is_refused_in_each_form(layout, tmp_path):
-    messages = set()
+def test_a_layout_that_tells_no_classes_is_refused(layout, tmp_path):
+    source = build(layout, tmp_path / "source")
+    result = run("pack", source, tmp_path / "out", "--format", "wds")
+    assert result.code == USAGE, result
+    for words in (*layout.refuses, f"where: {source}\n", "next:  "):
+        assert words in result.err, result
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out.partial").exists()
+
+
+def named(layouts, *names):
+    found = [layout for layout in layouts if layout.name in names]
+    assert len(found) == len(names)
+    return found
+
+
+@pytest.mark.parametrize(
+    "layout",
+    named(
+        [*PACKS, *TOLD],
+        "all junk there is", "CUB-200: images, attributes and parts", "a folder around all, and __MACOSX",
+        "masks in class folders are left out", "an empty split is meant",
+    ),
+    ids=lambda layout: layout.name,
+)  # fmt: skip
+def test_archives_pack_as_their_folder(layout, tmp_path):
+    reports, trees = [], []
     for form, source in sources(layout, tmp_path).items():
-        out = tmp_path / form
-        for dry in ((), ("--dry-run",)):
-            result = run("pack", source, out, "--format", "wds", *dry)
-            assert result.code == USAGE, (form, result)
-            for words in (*layout.refuses, f"where: {source}\n", "next:  "):
-                assert words in result.err, (form, result.err)
-            assert not out.exists() and not (tmp_path / f"{form}.partial").exists()
-        messages.add(result.err.replace(str(source), "SOURCE"))
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--json", *options_of(layout, tmp_path))
+        assert result.code == DONE, (form, result)
+        reports.append(result.json["skipped_by_rule"])
+        trees.append(tree(tmp_path / form))
+    assert trees[0] == trees[1] == trees[2]
+    assert reports == [layout.skips] * 3
+
+
+@pytest.mark.parametrize(
+    "layout",
+    named(
+        REFUSES,
+        "an empty folder", "data sets side by side", "COVID: images and masks in each class", "flat test folder",
+        "val without a file",
+    ),
+    ids=lambda layout: layout.name,
+)  # fmt: skip
+def test_archives_are_refused_as_their_folder_and_pack_alike_when_they_are_meant(layout, tmp_path):
+    messages, results = set(), []
+    for form, source in sources(layout, tmp_path).items():
+        refusal = run("pack", source, tmp_path / form, "--format", "wds", "--dry-run")
+        assert refusal.code == USAGE, (form, refusal)
+        messages.add(refusal.err.replace(str(source), "SOURCE"))
+        meant = ("--allow-odd-classes", "--max-rejects", "99")
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--json", *meant)
+        assert result.code == DONE, (form, result)
+        report = {key: value for key, value in result.json.items() if key not in ("bytes_out", "seconds", "splits")}
+        results.append((report, tree(tmp_path / form)))
     assert len(messages) == 1, messages
+    assert results[0] == results[1] == results[2]
 
 
 def test_images_without_folders_are_refused(tmp_path):
     """In an archive the files could also be WebDataset samples, so the kind must be given."""
-    for form, source in sources(Layout("", ["0.jpg", "1.jpg", "labels.csv"]), tmp_path).items():
-        kind = "folder" if form == "folder" else "archive"
-        result = run("pack", source, tmp_path / form, "--format", "wds", "--source-kind", kind)
+    folder = build(Layout("", ["0.jpg", "1.jpg", "labels.csv"]), tmp_path / "source")
+    archive = shutil.make_archive(tmp_path / "source", "tar", root_dir=folder)
+    for source, kind in ((folder, "folder"), (archive, "archive")):
+        result = run("pack", source, tmp_path / kind, "--format", "wds", "--source-kind", kind)
         assert result.code == USAGE and "no class folders" in result.err and "--labels" in result.err, result
 
 
-@pytest.mark.parametrize("layout", REFUSES, ids=lambda layout: layout.name)
-def test_what_was_refused_packs_alike_when_it_is_said_to_be_meant(layout, tmp_path):
-    reports = []
-    for form, source in sources(layout, tmp_path).items():
-        out = tmp_path / form
-        result = run(
-            *("pack", source, out, "--format", "wds", "--json", "--allow-odd-classes", "--max-rejects", "99"),
-        )
-        assert result.code == DONE or (result.code == DAMAGE and result.json["packed"] == 0), (form, result)
-        for varies in ("bytes_out", "seconds", "splits"):
-            result.json.pop(varies, None)
-        report = {key: value for key, value in result.json.items() if key not in ("seconds", "splits")}
-        reports.append((report, tree(out) if out.exists() else None))
-    assert reports[0] == reports[1] == reports[2]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "train=", "=a", "train=a,train=b", "train=a,val=a", "train=a,val=a/b", "tr/ain=a", "train=../a", "train=/a", "a,,b"],
-)
-def test_split_folders_that_make_no_sense_are_refused(tmp_path, text):
+def test_split_folders_that_make_no_sense_are_refused(tmp_path):
     source = build(Layout("", split("a", "b")), tmp_path / "source")
-    result = run("pack", source, tmp_path / "out", "--format", "wds", "--split-folders", text)
-    assert result.code == USAGE and "--split-folders" in result.err, result
-
-
-def test_a_split_folder_that_is_not_there_is_refused_with_those_that_are(tmp_path):
-    source = build(Layout("", split("a", "b")), tmp_path / "source")
+    twice = ("train=a,train=b", "train=a,val=a", "train=a,val=a/b")
+    for text in (*twice, "", "train=", "=a", "tr/ain=a", "train=../a", "train=/a", "a,,b"):
+        result = run("pack", source, tmp_path / "out", "--format", "wds", "--split-folders", text)
+        assert result.code == USAGE and "--split-folders" in result.err, (text, result)
     result = run("pack", source, tmp_path / "out", "--format", "wds", "--split-folders", "train=a,val=c")
     assert result.code == USAGE and "no folder 'c'" in result.err and "'a', 'b'" in result.err
 
 
-@pytest.mark.parametrize("option", [("--split-folders", "none"), ("--allow-odd-classes",)])
-def test_options_about_class_folders_are_refused_where_there_are_none(tmp_path, option):
+def test_options_about_class_folders_are_refused_where_there_are_none(tmp_path):
     put(tmp_path / "1.jpg")
     put(tmp_path / "list.csv", "path,label\n1.jpg,cat\n")
-    result = run("pack", tmp_path / "list.csv", tmp_path / "out", "--format", "wds", *option)
-    assert result.code == USAGE and option[0] in result.err, result
+    for option in (("--split-folders", "none"), ("--allow-odd-classes",)):
+        result = run("pack", tmp_path / "list.csv", tmp_path / "out", "--format", "wds", *option)
+        assert result.code == USAGE and option[0] in result.err, result
 
 
 def test_the_first_and_last_class_are_always_printed(tmp_path):
@@ -512,9 +502,12 @@ def test_labels_from_a_file_need_no_class_folders(tmp_path):
     for form, source in sources(layout, tmp_path).items():
         result = run("pack", source, tmp_path / form, "--format", "wds", "--json", "--labels", tmp_path / "labels.txt")
         assert result.code == DONE, (form, result)
-        assert counted(tmp_path / form, result.json) == {"test": both("01", 1), "train": both("01", 1)}
         trees.append(tree(tmp_path / form))
     assert trees[0] == trees[1] == trees[2]
+    for split, folder in (("train", "Training"), ("test", "Testing")):
+        samples = objects_support.of_tar(tmp_path / f"folder/{split}/shard-000000.tar")
+        images_of = {(tmp_path / f"source/ds/{folder}/{i}.jpg").read_bytes(): i for i in range(2)}
+        assert sorted((images_of[sample["jpg"]], int(sample["cls"])) for sample in samples) == [(0, 0), (1, 1)]
 
 
 UNSUPPORTED = {
@@ -529,8 +522,7 @@ UNSUPPORTED = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_images_of_other_kinds_are_rejected_as_that(tmp_path, form):
+def test_images_of_other_kinds_are_rejected_as_that(tmp_path):
     layout = Layout("", images(*CATS))
     folder = build(layout, tmp_path / "source")
     wanted = {}
@@ -543,8 +535,9 @@ def test_images_of_other_kinds_are_rejected_as_that(tmp_path, form):
         put(folder / name, "text")
         wanted[name] = f"unsupported kind: {kind}, by its name"
     put(folder / "cat/really.gif", photo(3))  # packed: it is a JPEG
-    source = folder if form == "folder" else shutil.make_archive(tmp_path / "source", form, root_dir=folder)
-    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", "--max-rejects", "99")
-    assert result.code == DONE, result
-    assert {one["path"]: one["reason"] for one in result.json["rejects"]} == wanted
-    assert result.json["skipped"] == 0 and result.json["packed"] == 5
+    for source in (folder, shutil.make_archive(tmp_path / "source", "tar", root_dir=folder)):
+        more = ("--json", "--max-rejects", "99", "--overwrite")
+        result = run("pack", source, tmp_path / "out", "--format", "wds", *more)
+        assert result.code == DONE, result
+        assert {one["path"]: one["reason"] for one in result.json["rejects"]} == wanted
+        assert result.json["skipped"] == 0 and result.json["packed"] == 5

@@ -7,14 +7,14 @@ import subprocess
 import time
 
 import pytest
-from python_support import DONE, FAILED, PACKHORSE, SHAPES, USAGE, make_source, pack, packhorse, refused, run, staging, start
+from python_support import DAMAGE, DONE, FAILED, PACKHORSE, SHAPES, USAGE, make_source, pack, put, refused, run, staging
 
-OPTIONS = ("--format", "wds", "--shard-samples", "9")  # 120 pictures: 14 shards
+OPTIONS = ("--format", "wds", "--shard-samples", "2")  # 28 pictures: 14 shards
 
 
 @pytest.fixture(scope="module", name="source", autouse=True)
 def source_fixture(tmp_path_factory):
-    source = make_source(tmp_path_factory.mktemp("status") / "source", 120)
+    source = make_source(tmp_path_factory.mktemp("status") / "source", 28)
     share.source = source
     return source
 
@@ -34,20 +34,19 @@ def share(out, task):
     pack(share.source, out, *OPTIONS, "--task", f"{task}/3")
 
 
-def aged(path, seconds):
-    """As if it had been written so long ago."""
-    then = time.time() - seconds
-    os.utime(path, (then, then))
+def aged(path, seconds, now):
+    """As if it had been written so long before `now`."""
+    os.utime(path, (now - seconds, now - seconds))
 
 
 def note(out, task):
     return staging(out) / f"tasks/{task}-of-3.json"
 
 
-def at_work(out, task):
-    """As while the process is running."""
-    text = json.loads(note(out, task).read_text())
-    note(out, task).write_text(json.dumps({**text, "ended": False}))
+def at_work(path):
+    """As while the process that wrote this note is running."""
+    text = json.loads(path.read_text())
+    path.write_text(json.dumps({**text, "ended": False}))
 
 
 def receipts(out, task):
@@ -68,42 +67,51 @@ def test_shares_are_counted_and_who_has_begun_is_named(out):
     assert second["host"] == "" and second["done"] == 0 and second["seconds_since_last_shard"] is None
     assert found["bytes"] == first["bytes"] + third["bytes"] and found["seconds_left"] is None
     assert os.stat(staging(out)).st_mtime_ns == before, "it only looks"
+    uneven = '{"task": "7/1", "host": "h", "pid": 1, "splits": ["a"], "shards": [], "ended": true}'
+    for text in ("", "{}", "[[[", uneven):
+        note(out, 1).write_text(text)  # one that cannot be read is none
+        assert asked(out)["tasks"][1]["state"] == "not begun"
+    share(out, 1)
+    share(out, 2)
+    words = run("pack", "--status", out).out
+    assert "14 of 14 shards packed (100 %)" in words and "run the command once with --finish" in words
 
 
 def test_what_a_task_is_doing_is_told_by_its_signs_of_life(out):
     for task in (0, 1, 2):
         share(out, task)
-    for task in (0, 1, 2):
         receipts(out, task)[-1].unlink()  # one shard each is still to be packed
-    at_work(out, 1)
-    at_work(out, 2)
-    aged(note(out, 2), 100)
+    at_work(note(out, 2))
+    aged(note(out, 2), 100, time.time())
+    at_work(note(out, 1))
     assert [task["state"] for task in asked(out)["tasks"]] == ["stopped", "at work", "silent"]
     words = run("pack", "--status", out).out
     assert "11 of 14 shards packed (79 %)" in words and "2 tasks are not running: run them again" in words
 
 
 def test_a_straggler_is_found_and_the_time_left_is_estimated(out):
+    now = time.time()
     for task in (0, 1, 2):
         share(out, task)
-        at_work(out, task)
         receipts(out, task)[-1].unlink()
         for age, receipt in enumerate(reversed(receipts(out, task))):
-            aged(receipt, 100 * age + (900 if task == 1 else 10))
+            aged(receipt, 100 * age + (900 if task == 1 else 10), now)
+    for task in (0, 1, 2):
+        at_work(note(out, task))
     found = asked(out)
     assert [task["state"] for task in found["tasks"]] == ["at work", "slow", "at work"]
-    assert found["seconds_left"] == pytest.approx(100, abs=1) and found["tasks"][0]["seconds_left"] == pytest.approx(100, abs=1)
+    assert found["seconds_left"] == found["tasks"][0]["seconds_left"] == pytest.approx(100, abs=1)
     words = run("pack", "--status", out).out
     assert "slow: no shard in three times the usual time" in words and re.search(r"1 min [34]\d s left", words)
 
 
 def test_a_storage_whose_clock_is_ahead_is_named(out):
     share(out, 0)
-    aged(receipts(out, 0)[0], -500)
+    aged(receipts(out, 0)[0], -500, time.time())
     found = asked(out)
-    assert found["clock_behind_seconds"] == pytest.approx(500, abs=5)
-    assert all(task["seconds_since_last_shard"] is None or task["seconds_since_last_shard"] >= 0 for task in found["tasks"])
-    assert re.search(r"newest file is 8 min [12]\d s ahead", run("pack", "--status", out).out)
+    assert 300 < found["clock_behind_seconds"] <= 500
+    assert all((task["seconds_since_last_shard"] or 0) >= 0 for task in found["tasks"])
+    assert re.search(r"newest file is \d min \d+ s ahead", run("pack", "--status", out).out)
 
 
 def test_a_reader_without_the_right_to_write_is_told_whose_clock_counts(out):
@@ -120,36 +128,16 @@ def test_a_reader_without_the_right_to_write_is_told_whose_clock_counts(out):
 
 
 def test_a_killed_run_without_tasks_has_a_status_and_a_finished_one_has_none(out, tmp_path):
-    source = make_source(tmp_path / "source", 3000)
-    process = start("pack", source, out, "--format", "wds", "--shard-samples", "20", "--jobs", "1")
-    deadline = time.monotonic() + 60
-    while not list((staging(out) / "receipts").glob("*.json")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    source = make_source(tmp_path / "source", 28)
+    bad = put(source / "class-0/bad.jpg", "no image")
+    assert run("pack", source, out, *OPTIONS).code == DAMAGE
+    next((staging(out) / "receipts").glob("*.json")).unlink()
+    at_work(staging(out) / "tasks/all.json")  # what a killed run leaves
     (task,) = asked(out)["tasks"]
-    assert task["task"] == "" and task["state"] == "at work" and task["shards"] == 150
-    process.kill()
-    process.wait()
-    done = asked(out)["done"]
-    assert 0 < done < 150 and asked(out)["tasks"][0]["state"] == "at work", "a minute has not passed"
-    packhorse("pack", source, out, "--format", "wds", "--shard-samples", "20")
+    assert (task["task"], task["state"], task["shards"], task["done"]) == ("", "at work", 15, 14)
+    bad.unlink()
+    pack(source, out, *OPTIONS)
     assert "nobody packs there" in refused("pack", "--status", out, code=FAILED).err
-
-
-def test_when_all_is_packed_it_says_what_comes_next(out):
-    for task in (0, 1, 2):
-        share(out, task)
-    assert "14 of 14 shards packed (100 %)" in run("pack", "--status", out).out
-    assert "run the command once with --finish" in run("pack", "--status", out).out
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{}", "[[[", '{"task": "7/1", "host": "h", "pid": 1, "splits": ["a"], "shards": [], "ended": true}'],
-)
-def test_a_note_that_cannot_be_read_is_none(out, text):
-    share(out, 0)
-    note(out, 1).write_text(text)
-    assert [task["state"] for task in asked(out)["tasks"]] == ["done", "not begun", "not begun"]
 
 
 def test_misuse_is_explained(out):

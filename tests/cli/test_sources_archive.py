@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import zstandard
 from python_support import (
     DAMAGE,
     DONE,
@@ -32,9 +33,9 @@ from python_support import (
     tree,
 )
 
-IMAGES = 40
+IMAGES = 12
 FLAVOURS = ["v7", "ustar", "oldgnu", "gnu", "pax"]
-COMPRESSIONS = ["tar", "tar.gz", "tgz", "tar.zst", "tar.xz"]
+COMPRESSIONS = ["tar.gz", "tgz", "tar.zst", "tar.xz"]
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +60,10 @@ def gnu_tar(archive, folder, *names, flavour="gnu", options=()):
 
 def compress(tar, suffix):
     """The tar under a new name, compressed as the suffix says."""
-    data = tar.read_bytes()
+    gz, xz, zst = gzip.compress, lzma.compress, zstandard.compress
+    how = {"tar": bytes, "tar.gz": gz, "tgz": gz, "tar.xz": xz, "tar.zst": zst}
     target = tar.with_name(f"compressed.{suffix}")
-    if suffix == "tar.zst":
-        subprocess.run(["zstd", "-q", "-f", tar, "-o", target], check=True)
-    else:
-        target.write_bytes({"tar": bytes, "tar.gz": gzip.compress, "tgz": gzip.compress, "tar.xz": lzma.compress}[suffix](data))
+    target.write_bytes(how[suffix](tar.read_bytes()))
     return target
 
 
@@ -116,7 +115,7 @@ def test_compressed_archives_pack_to_the_same(folder, from_folder, tmp_path, suf
     same_as_folder(archive, from_folder, tmp_path / "out")
     told_by_content = tmp_path / "download"
     archive.rename(told_by_content)
-    same_as_folder(told_by_content, from_folder, tmp_path / "again")
+    same_as_folder(told_by_content, from_folder, tmp_path / "not/there/yet")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
@@ -126,19 +125,17 @@ def test_a_zip_packs_to_the_same(folder, from_folder, tmp_path, method):
 
 def test_several_compressed_pieces_are_one_stream(folder, from_folder, tmp_path):
     data = gnu_tar(tmp_path / "a.tar", folder).read_bytes()
-    pieces = [data[:100_000], data[100_000:100_100], data[100_100:]]
+    pieces = [data[:10_000], data[10_000:10_100], data[10_100:]]
     (tmp_path / "b.tar.gz").write_bytes(b"".join(gzip.compress(piece) for piece in pieces) + bytes(1000))
     same_as_folder(tmp_path / "b.tar.gz", from_folder, tmp_path / "gz")
     (tmp_path / "b.tar.xz").write_bytes(b"".join(lzma.compress(piece) for piece in pieces))
     same_as_folder(tmp_path / "b.tar.xz", from_folder, tmp_path / "xz")
-    frames = [subprocess.run(["zstd", "-qc"], input=piece, capture_output=True, check=True).stdout for piece in pieces]
     skippable = b"\x50\x2a\x4d\x18" + (8).to_bytes(4, "little") + b"comment."
-    (tmp_path / "b.tar.zst").write_bytes(skippable + b"".join(frames))
+    (tmp_path / "b.tar.zst").write_bytes(skippable + b"".join(zstandard.compress(piece) for piece in pieces))
     same_as_folder(tmp_path / "b.tar.zst", from_folder, tmp_path / "zst")
 
 
-@pytest.mark.parametrize("inner", ["tar", "tar.gz", "tar.zst"])
-@pytest.mark.parametrize("outer", ["tar", "tar.gz"])
+@pytest.mark.parametrize("outer, inner", [("tar", "tar"), ("tar.gz", "tar"), ("tar", "tar.gz"), ("tar", "tar.zst")])
 def test_a_tar_of_class_tars_packs_to_what_the_folder_packs_to(folder, from_folder, tmp_path, outer, inner):
     """ILSVRC2012_img_train.tar is such an archive: plain tars in a plain tar."""
     work = tmp_path / "work"
@@ -153,18 +150,7 @@ def test_a_tar_of_class_tars_packs_to_what_the_folder_packs_to(folder, from_fold
     same_as_folder(compress(archive, outer), from_folder, tmp_path / "out")
 
 
-def test_the_photos_as_class_tars(tmp_path):
-    source = photos("imagenet/imagenet200")
-    work = tmp_path / "work"
-    work.mkdir()
-    for classdir in sorted(source.iterdir()):
-        gnu_tar(work / f"{classdir.name}.tar", classdir, *sorted(os.listdir(classdir)))
-    archive = gnu_tar(tmp_path / "ILSVRC2012_img_train.tar", work, *sorted(os.listdir(work)))
-    pack(source, tmp_path / "from-folder", "--format", "wds")
-    pack(archive, tmp_path / "from-archive", "--format", "wds")
-    assert tree(tmp_path / "from-archive") == tree(tmp_path / "from-folder")
-
-
+@pytest.mark.thorough
 @pytest.mark.parametrize("name, source", [("imagenet200.tar", "imagenet/imagenet200"), ("cifar10-jpeg.tar.zst", "cifar10")])
 def test_the_data_sets_in_the_archives_they_come_in(tmp_path, name, source):
     folder = photos(source)
@@ -176,23 +162,10 @@ def test_the_data_sets_in_the_archives_they_come_in(tmp_path, name, source):
     assert tree(tmp_path / "from-archive") == tree(tmp_path / "from-folder")
 
 
-def test_the_target_may_lie_in_folders_that_are_not_there_yet(folder, tmp_path):
-    archive = compress(gnu_tar(tmp_path / "a.tar", folder), "tar.gz")
-    assert pack(archive, tmp_path / "not/there/out", "--format", "wds")["packed"] == IMAGES
-
-
-def test_paths_are_those_of_the_folder_in_other_formats_too(folder, tmp_path):
-    archive = gnu_tar(tmp_path / "a.tar", folder)
-    pack(archive, tmp_path / "out", "--format", "lmdb")
-    keys = {sample["path"] for sample in listed(tmp_path / "out")}
-    assert keys == {str(p.relative_to(folder)) for p in folder.rglob("*.jpg")}
-
-
 NAMES = ["é.jpg".encode(), "e\u0301.jpg".encode(), b"\xff\xfe.jpg", b"a b'\"\n.jpg", b"x" * 180 + b".jpg", "日本".encode() * 30 + b".jpg"]
 
 
-@pytest.mark.parametrize("flavour", ["gnu", "pax", "oldgnu"])
-@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("flavour, locale", [("gnu", "C"), ("pax", "C"), ("pax", "C.UTF-8"), ("oldgnu", "C")])
 def test_names_come_through_byte_for_byte(tmp_path, monkeypatch, flavour, locale):
     monkeypatch.setenv("LC_ALL", locale)
     source = tmp_path / "source"
@@ -206,20 +179,6 @@ def test_names_come_through_byte_for_byte(tmp_path, monkeypatch, flavour, locale
     assert tree(tmp_path / "t") == tree(tmp_path / "f")
 
 
-@pytest.mark.parametrize("format", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
-def test_names_from_python_come_through_too(tmp_path, monkeypatch, format):
-    monkeypatch.setenv("LC_ALL", "C")
-    names = [os.fsdecode(b"k/" + name) for name in NAMES]
-    write_tar(tmp_path / "a.tar", [(name, photo(i)) for i, name in enumerate(names)], format)
-    source = tmp_path / "source"
-    (source / "k").mkdir(parents=True)
-    for i, name in enumerate(names):
-        Path(source, name).write_bytes(photo(i))
-    pack(source, tmp_path / "f", "--format", "wds", "--allow-odd-classes")
-    pack(tmp_path / "a.tar", tmp_path / "t", "--format", "wds", "--allow-odd-classes")
-    assert tree(tmp_path / "t") == tree(tmp_path / "f")
-
-
 def test_a_zip_with_names_in_utf8(tmp_path, monkeypatch):
     monkeypatch.setenv("LC_ALL", "C")
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
@@ -228,32 +187,28 @@ def test_a_zip_with_names_in_utf8(tmp_path, monkeypatch):
     assert paths(tmp_path / "out") == ["klasse-é/e\u0301.jpg"]
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.77, 0.95, 0.999])
-@pytest.mark.parametrize("suffix", COMPRESSIONS + ["zip"])
-def test_a_cut_archive_is_never_packed_in_part(folder, tmp_path, suffix, share):
+@pytest.mark.parametrize("suffix", ["tar", "tar.gz", "tar.zst", "tar.xz", "zip"])
+def test_a_cut_archive_is_never_packed_in_part(folder, tmp_path, suffix):
     if suffix == "zip":
         archive = write_zip(tmp_path / "a.zip", folder, zipfile.ZIP_DEFLATED)
     else:
         archive = compress(gnu_tar(tmp_path / "a.tar", folder, options=["--blocking-factor=2"]), suffix)
-    os.truncate(archive, int(archive.stat().st_size * share))
-    damaged(archive, tmp_path / "out", "damaged or truncated")
+    size = archive.stat().st_size
+    for share in (0.999, 0.95, 0.5, 0.05):
+        os.truncate(archive, int(size * share))
+        damaged(archive, tmp_path / "out", "damaged or truncated")
 
 
-def test_a_tar_cut_between_two_members_is_noticed(tmp_path):
+def test_damage_between_members_is_told_with_the_last_good_one(tmp_path):
     archive = write_tar(tmp_path / "a.tar", [(f"c/{i}.jpg", photo(i)) for i in range(5)])
     with tarfile.open(archive) as tar:
-        fourth = tar.getmembers()[3]
-    os.truncate(archive, fourth.offset)
-    damaged(archive, tmp_path / "out", "after 'c/2.jpg'", "end mark")
-
-
-def test_a_flipped_byte_in_a_header_is_noticed(tmp_path):
-    for i in range(5):
-        archive = write_tar(tmp_path / "a.tar", [(f"c/{i}.jpg", photo(i)) for i in range(5)])
-        with tarfile.open(archive) as tar:
-            member = tar.getmembers()[i]
-        flip_byte(archive, member.offset + 3, 1)
+        offsets = [member.offset for member in tar.getmembers()]
+    for i in (0, 4):
+        flip_byte(archive, offsets[i] + 3, 1)
         damaged(archive, tmp_path / "out", f"after 'c/{i - 1}.jpg'" if i else "at its first member")
+        flip_byte(archive, offsets[i] + 3, 1)
+    os.truncate(archive, offsets[3])
+    damaged(archive, tmp_path / "out", "after 'c/2.jpg'", "end mark")
 
 
 @pytest.mark.parametrize("suffix", ["tar.gz", "tar.zst", "tar.xz"])
@@ -329,13 +284,11 @@ def test_a_claimed_size_of_10_gb_is_a_cut_archive(tmp_path):
     damaged(tmp_path / "a.tar", tmp_path / "out")
 
 
-def test_100_000_empty_members(tmp_path):
-    header = tarfile.TarInfo("c/000000.txt").tobuf(tarfile.USTAR_FORMAT)
-    names = (tarfile.TarInfo(f"c/{i:06}.txt").tobuf(tarfile.USTAR_FORMAT) for i in range(100_000))
+def test_10_000_empty_members(tmp_path):
+    names = (tarfile.TarInfo(f"c/{i:06}.txt").tobuf(tarfile.USTAR_FORMAT) for i in range(10_000))
     (tmp_path / "a.tar").write_bytes(b"".join(names) + write_tar(tmp_path / "b.tar", [("c/1.jpg", photo())]).read_bytes())
-    assert len(header) == 512
     report = pack(tmp_path / "a.tar", tmp_path / "out", "--format", "wds", "--allow-odd-classes")
-    assert (report["packed"], report["skipped"]) == (1, 100_000)
+    assert (report["packed"], report["skipped"]) == (1, 10_000)
 
 
 def test_sparse_members_are_rejected(tmp_path):
@@ -362,14 +315,13 @@ def test_a_zip_member_that_is_damaged_or_encrypted_is_rejected_alone(tmp_path):
     found, report = rejects(path, tmp_path / "out")
     assert list(found) == ["c/1.jpg"] and "CRC" in found["c/1.jpg"] and report["packed"] == 2
 
-    zip_program = shutil.which("zip")
-    if zip_program is None:
-        pytest.skip("no zip here to encrypt with")
-    (tmp_path / "c").mkdir()
-    (tmp_path / "c/secret.jpg").write_bytes(photo())
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
         archive.writestr("c/open.jpg", photo(1))
-    subprocess.run([zip_program, "-q", "-P", "word", tmp_path / "b.zip", "c/secret.jpg"], cwd=tmp_path, check=True)
+        archive.writestr("c/secret.jpg", photo())
+        secret = archive.getinfo("c/secret.jpg")
+    data = (tmp_path / "b.zip").read_bytes()
+    flip_byte(tmp_path / "b.zip", secret.header_offset + 6, 1)  # the flag, in both headers
+    flip_byte(tmp_path / "b.zip", data.rindex(b"PK\1\2") + 8, 1)
     found, _ = rejects(tmp_path / "b.zip", tmp_path / "out2")
     assert found == {"c/secret.jpg": "encrypted"}
 
@@ -409,7 +361,7 @@ def test_a_compressed_tar_in_a_zip_as_caltech_101_comes(tmp_path):
                 archive.addfile(info, io.BytesIO(data))
         return file.getvalue()
 
-    names = [f"class_{i:03}" for i in range(102)]
+    names = [f"class_{i:03}" for i in range(12)]
     images = [(f"101_ObjectCategories/{name}/image_0001.jpg", photo(i)) for i, name in enumerate(names)]
     images += [(f"101_ObjectCategories/{name}/._image_0001.jpg", b"mac") for name in names]
     notes = [(f"Annotations/{name}/annotation_0001.mat", b"MATLAB") for name in names]
@@ -419,7 +371,7 @@ def test_a_compressed_tar_in_a_zip_as_caltech_101_comes(tmp_path):
         archive.writestr("caltech-101/show_annotation.m", b"x")
         archive.writestr("__MACOSX/caltech-101/._101_ObjectCategories.tar.gz", b"mac")
     report = pack(tmp_path / "caltech-101.zip", tmp_path / "out", "--format", "wds")
-    assert (report["packed"], report["rejected"]) == (102, 0)
+    assert (report["packed"], report["rejected"]) == (12, 0)
     assert (tmp_path / "out/classes.txt").read_text().splitlines() == names
     assert {s["path"]: s["label"] for s in listed(tmp_path / "out")} == {
         f"{name}/image_0001.jpg": i for i, name in enumerate(names)
@@ -459,7 +411,7 @@ def simple(i):
     return {"jpg": photo(i), "cls": str(i % 3).encode(), "json": json.dumps({"caption": i}).encode()}
 
 
-@pytest.mark.parametrize("suffix", ["tar", "tar.gz", "tgz", "tar.zst"])
+@pytest.mark.parametrize("suffix", ["tar", "tgz", "tar.zst"])
 def test_shards_written_by_webdataset(tmp_path, suffix):
     shards = write_shards(tmp_path / "shards", 3, 4, simple, suffix)
     pack(shards, tmp_path / "out", "--format", "wds", "--no-shuffle")
@@ -546,12 +498,6 @@ def test_samples_that_are_none_are_rejected_with_a_reason(tmp_path):
     assert (report["packed"], report["skipped"]) == (1, 3)
 
 
-def test_shards_without_any_label_have_one_class(tmp_path):
-    write_shards(tmp_path / "shards", 1, 4, lambda i: {"jpg": photo(i), "txt": b"a caption"})
-    pack(tmp_path / "shards", tmp_path / "out", "--format", "wds")
-    assert (tmp_path / "out/classes.txt").read_text() == "unlabelled\n"
-
-
 def test_what_could_be_either_is_asked_for(tmp_path):
     flat = write_tar(tmp_path / "flat.tar", [("1.jpg", photo(1)), ("2.jpg", photo(2))])
     assert "--source-kind" in refused("pack", flat, tmp_path / "out", "--format", "wds", code=USAGE).err
@@ -566,7 +512,7 @@ def test_what_could_be_either_is_asked_for(tmp_path):
     assert pack(way_out, tmp_path / "out", "--format", "wds")["packed"] == 2
 
 
-@pytest.mark.parametrize("format", ["ustar", "pax", "gnu"])
+@pytest.mark.parametrize("format", ["ustar", "pax"])
 def test_shards_by_gnu_tar_in_any_order_of_members(tmp_path, format):
     work = tmp_path / "work"
     (work / "sub").mkdir(parents=True)
@@ -597,23 +543,14 @@ def test_fields_travel_from_shard_to_shard(tmp_path):
         assert {name.partition(".")[2] for name in tar.getnames()} == {"jpg", "cls"}
 
 
-@pytest.mark.parametrize("suffix", ["tar", "tar.gz"])
-def test_fields_beside_images_travel_as_from_a_folder(tmp_path, suffix):
+def test_fields_beside_images_travel_as_from_a_folder(tmp_path):
     source = make_source(tmp_path / "source", 8)
     for image in source.rglob("*.jpg"):
         image.with_suffix(".json").write_text(image.name)
-    archive = compress(gnu_tar(tmp_path / "a.tar", source), suffix)
+    archive = compress(gnu_tar(tmp_path / "a.tar", source), "tar.gz")
     pack(source, tmp_path / "f", "--format", "wds", "--fields", "json")
     pack(archive, tmp_path / "t", "--format", "wds", "--fields", "json", "--source-kind", "archive")
     assert tree(tmp_path / "t") == tree(tmp_path / "f")
-
-
-def test_a_labels_file_takes_the_place_of_class_folders(tmp_path):
-    """Like ILSVRC2012_img_val.tar."""
-    archive = write_tar(tmp_path / "val.tar", [(f"val/{i}.jpg", photo(i)) for i in range(4)])
-    (tmp_path / "val.txt").write_text("".join(f"{i}.jpg {i % 2}\n" for i in range(4)))
-    pack(archive, tmp_path / "out", "--format", "wds", "--no-shuffle", "--labels", tmp_path / "val.txt")
-    assert [sample["label"] for sample in listed(tmp_path / "out")] == [0, 1, 0, 1]
 
 
 def test_packing_what_packhorse_packed_gives_the_same_shards(folder, tmp_path):

@@ -14,11 +14,12 @@ def test_image_codecs_are_not_loaded_before_an_image_needs_them():
 
 
 def test_a_sheet_and_a_report_of_jpegs_need_no_image_codecs(tmp_path):
-    pack(SHAPES, tmp_path / "packed", "--format", "wds", "--include", "*.jpg", "--exclude", "*really*")
+    pack(SHAPES / "val", tmp_path / "packed", "--format", "wds", "--include", "*.jpg")
 
     def loaded(*options):
-        command = [PACKHORSE, "inspect", tmp_path / "packed/train", *options]
-        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "LD_DEBUG": "files"}, capture_output=True, text=True)
+        command = [PACKHORSE, "inspect", tmp_path / "packed", *options]
+        environment = {**os.environ, "LD_DEBUG": "files"}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0 and "libopencv_core" in done.stderr
         return done.stderr
 

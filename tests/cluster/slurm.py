@@ -17,7 +17,6 @@ PROGRAMS = ("slurmctld", "slurmd", "munged", "mungekey", "sbatch", "srun", "scon
 NODES = 4
 SHOWN = ("JobId", "ArrayTaskId", "JobName", "JobState", "Reason", "Restarts", "ExitCode", "NodeList")
 START_S = 60
-TIDY_S = 5  # more than it takes to end what is left of a job
 
 
 class Missing(Exception):
@@ -53,7 +52,8 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 NodeName=n[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs=2 RealMemory=2000 State=UNKNOWN
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=20
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=0
+PartitionName=graceful Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=20
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF
 """
 
@@ -83,7 +83,7 @@ class Slurm:
         if os.geteuid() != 0:
             raise Missing("a Slurm of one's own takes root")
         self.folder, self.daemons = folder, []
-        self.pending = {}  # since when jobs that were queued again wait
+        self.hurried = set()  # (job, its restarts)
         self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
 
     def __enter__(self):
@@ -162,25 +162,34 @@ class Slurm:
         """The fields of a job, or of one of an array."""
         return dict(field.split("=", 1) for field in self.run("scontrol", "show", "job", "-o", str(number)).split() if "=" in field)
 
-    def hurry(self, lines):
-        """Slurm has a job that was queued again wait two minutes, in which its nodes tidy up: here some seconds do."""
-        for line in lines:
-            job = line.split()[0]
-            run = (job, [word for word in line.split() if word.startswith("Restarts=")][0])
-            if time.monotonic() - self.pending.setdefault(run, time.monotonic()) > TIDY_S:
-                self.tell("scontrol", "update", job, "StartTime=now", check=False)
+    def jobs(self):
+        """The fields of all jobs. Slurm has a job that was queued again wait two minutes, in which its nodes tidy up: here
+        it waits until they have, and for a second later than the one in which they have revoked its credentials."""
+        found = [dict(word.split("=", 1) for word in line.split() if "=" in word)
+                 for line in self.run("scontrol", "show", "job", "-o").splitlines()]  # fmt: skip
+        for job in found:
+            steps = self.folder.glob(f"spool.*/*_{job.get('JobId')}.*")  # a socket for each that has not ended
+            run = (job.get("JobId"), job.get("Restarts"))
+            if job.get("Reason") == "BeginTime" and run not in self.hurried and not any(steps):
+                self.hurried.add(run)
+                self.run("scontrol", "update", f"JobId={job['JobId']}", "StartTime=now+2")
+        return found
+
+    def wait_for_restart(self, number, restarts):
+        """Waits until a job runs for another time."""
+        wanted = (number, "RUNNING", str(restarts))
+        self.wait_for(lambda: any((job.get("JobId"), job.get("JobState"), job.get("Restarts")) == wanted for job in self.jobs()),
+                      f"job {number} again")  # fmt: skip
 
     def wait_for_job(self, number, states=("COMPLETED",), seconds=180):
         """Waits until a job, with all that belong to its array, is in one of `states`."""
 
         def ready():
-            everybody = self.run("scontrol", "show", "job", "-o").splitlines()
-            self.hurry(line for line in everybody if " JobState=PENDING " in line and " Reason=BeginTime " in line)
-            fields = [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in everybody]
-            found = [job["JobState"] for job in fields if str(number) in (job.get("JobId"), job.get("ArrayJobId"))]
+            jobs = self.jobs()
+            found = [job["JobState"] for job in jobs if str(number) in (job.get("JobId"), job.get("ArrayJobId"))]
             bad = [state for state in found if state in ("FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT") and state not in states]
             if bad:
-                raise Failed(f"job {number}: {found}\n" + "\n".join(" ".join(f"{name}={job.get(name)}" for name in SHOWN) for job in fields))
+                raise Failed(f"job {number}: {found}\n" + "\n".join(" ".join(f"{name}={job.get(name)}" for name in SHOWN) for job in jobs))
             return found and all(state in states for state in found)
 
         self.wait_for(ready, f"job {number}", seconds)

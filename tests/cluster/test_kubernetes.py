@@ -3,17 +3,18 @@ No cluster is at hand in tests."""
 
 import os
 import signal
+import socket
 import subprocess
-import time
 
 import kubernetes_validate
 import pytest
 import yaml
+from halting import halted, halting
 from python_support import BIN, ROOT, SHAPES, TRAIN, pack, tree
 
 CLUSTER = ROOT / "scripts/cluster"
 OURS = {"pack": CLUSTER / "pack_kubernetes.yaml", "train": CLUSTER / "train_kubernetes.yaml"}
-VERSIONS = ["1.31", "1.34", "1.37"]  # 1.31: backoffLimitPerIndex, podFailurePolicy and podReplacementPolicy are there
+VERSIONS = ["1.31", "1.37"]  # 1.31: backoffLimitPerIndex, podFailurePolicy and podReplacementPolicy are there
 
 
 def documents(name):
@@ -80,27 +81,31 @@ def test_a_wrong_option_ends_the_job_at_once(tmp_path):
     assert code in rule["onExitCodes"]["values"]
 
 
+def free_port():
+    """A port that nobody listens at now."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
 @pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
-def test_the_pods_train_together_and_go_on_when_one_was_lost(tmp_path):
-    data, run = tmp_path / "packed", tmp_path / "run"
-    pack(SHAPES, data, "--format=wds")
+def test_the_pods_train_together_and_go_on_when_one_was_lost(packed_shapes, tmp_path):
+    out, processes = tmp_path / "run", 2
+    (tmp_path / "programs").mkdir()
+    which = '[ "$JOB_COMPLETION_INDEX $HALTS" = "0 1" ]'
+    halting(tmp_path / "programs/packhorse-train", TRAIN, out, "rename", 8, which)  # in its second epoch
     config, job = one("train", "ConfigMap", "packhorse-train")["data"], one("train", "Job", "packhorse-train")
-    places = {"DATA": str(data), "RUN": str(run), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(29500 + os.getpid() % 2000),
-              "OPTIONS": "--arch smallnet --batch-size 16 --epochs 12 --device cpu --workers 1 --timeout 20"}  # fmt: skip
+    places = {"DATA": str(packed_shapes("wds")), "RUN": str(out), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1",
+              "MASTER_PORT": str(free_port()), "PATH": f"{tmp_path}/programs:{os.environ['PATH']}",
+              "OPTIONS": "--arch smallnet --batch-size 16 --epochs 3 --device cpu --workers 1 --timeout 60"}  # fmt: skip
     job["spec"]["template"]["spec"]["containers"][0]["args"][0] = (
         pod(job)["containers"][0]["args"][0].replace("--metrics-port 9400", "--metrics-port 0")  # all are on one machine here
     )
-
-    def begin():
-        return [run_as_pod(job, config, index, **places) for index in range(job["spec"]["completions"])]
-
-    pods = begin()
-    end = time.monotonic() + 120
-    while not (run / "last.pt").exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    pods[2].send_signal(signal.SIGKILL)
-    assert all(one_pod.wait(120) != 0 for one_pod in pods)
-    again = begin()
-    said = [one_pod.communicate(timeout=240)[1] for one_pod in again]
-    assert [one_pod.returncode for one_pod in again] == [0] * 4, said
-    assert "epoch 12/12" in said[0] and "epoch 1/12" not in said[0]
+    first, other = (run_as_pod(job, config, index, **places, HALTS="1") for index in range(processes))
+    assert halted(TRAIN, str(out)) == first.pid
+    other.kill()
+    first.send_signal(signal.SIGCONT)
+    assert first.wait() not in (0, 2) and other.wait() == -signal.SIGKILL
+    again = [run_as_pod(job, config, index, **places) for index in range(processes)]
+    said = [one_pod.communicate()[1] for one_pod in again]
+    assert [one_pod.returncode for one_pod in again] == [0] * processes, said
+    assert "epoch 3/3" in said[0] and "epoch 1/3" not in said[0]

@@ -33,7 +33,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from python_support import BIN, PACKHORSE, SHAPES, TRAIN  # noqa: E402
+from python_support import BIN, PACKHORSE, SHAPES, STARTED, TRAIN, finish  # noqa: E402
 
 PRELOAD = BIN / "packhorse_faults.so"
 GROUPS = (
@@ -113,6 +113,28 @@ def run(command, root=None, **environment):
         raise Violation(f"not ended after {LONGEST} s") from None
 
 
+def calls(command, root, group, scratch):
+    """How many calls of a group the command makes below `root`. `scratch` is a file's name."""
+    run(command, root, FAULT_COUNT=str(scratch))
+    return counts_in(scratch)[group]
+
+
+def counts_in(file):
+    return dict(zip(GROUPS, struct.unpack(f"{len(GROUPS)}Q", file.read_bytes())))
+
+
+def halted(command, root, group, at):
+    """A process of the command that is halted before call `at` of a group below `root`; SIGCONT lets it go on."""
+    stop = Fault(group, at, "STOP", False).environment()
+    env = os.environ | {"LD_PRELOAD": str(PRELOAD), "FAULT_ROOT": str(root), **stop}
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(list(map(str, command)), env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+    STARTED.append(process)
+    state = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert state.si_code == os.CLD_STOPPED, finish(process)
+    return process
+
+
 def must(*command):
     done = run(command)
     if done.returncode != 0:
@@ -145,6 +167,7 @@ class Case:
     """
 
     groups = GROUPS
+    where = ""  # the folder of what is published
 
     def __init__(self, name, prepare, command, one_step=True, refuses=False):
         self.name, self.prepare, self.command = name, prepare, command
@@ -172,6 +195,8 @@ class Case:
 class FitCase(Case):
     """Training over an earlier run. Checkpoints hold the time they took, so they are judged as old, new and whole, or
     broken."""
+
+    where = "run"
 
     def __init__(self):
         self.groups = [group for group in GROUPS if group not in ("alloc", "read", "mmap")]
@@ -247,7 +272,32 @@ class Bench:
         counts = self.root / "counts"
         counts.unlink(missing_ok=True)
         done = run(self.case.command(self.place), self.root, FAULT_COUNT=str(counts), **environment)
-        return done, dict(zip(GROUPS, struct.unpack(f"{len(GROUPS)}Q", counts.read_bytes())))
+        return done, counts_in(counts)
+
+    def unsynced(self):
+        """What a run without faults writes or renames and has not synced before it publishes it, or at all."""
+        log = self.root / "log"
+        self.run_counted(FAULT_LOG=str(log))
+        dirty, synced, wrong = set(), set(), set()
+        for line in log.read_text().splitlines():
+            what, inode = line.split()
+            if what == "wrote":
+                dirty.add(inode)
+            elif what == "synced":
+                done = set(dirty) if inode == "0" else {inode}
+                synced, dirty = synced | done, dirty - done
+            elif inode in dirty:
+                wrong.add(inode)
+        made = {str(path.stat().st_ino): path for path in (self.place / self.case.where).rglob("*")}
+        made = {inode: path for inode, path in made.items() if self.is_made(path)}
+        linked = {inode for inode, path in made.items() if path.is_file() and path.stat().st_nlink > 1}
+        wrong |= dirty | made.keys() - linked - synced
+        made[str((self.place / self.case.where).stat().st_ino)] = self.place
+        return sorted(made[inode] for inode in wrong & made.keys())
+
+    def is_made(self, path):
+        name = os.fsencode(path.relative_to(self.place / self.case.where))
+        return self.after.get(name, 0) != self.before.get(name, 0)
 
     def count(self):
         done, counts = self.run_counted()

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from python_support import FAILED, PACKHORSE, Result, make_source, pack, packhorse, staging, tree
+from python_support import FAILED, FORMATS, PACKHORSE, Result, make_source, pack, packhorse, staging, tree
 
 
 def limited(limit, *command):
@@ -18,7 +18,7 @@ def source(tmp_path_factory):
     return make_source(tmp_path_factory.mktemp("source") / "source", 60)
 
 
-@pytest.mark.parametrize("form", ["wds", "lmdb", "hdf5"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_the_limit_on_file_sizes_is_named_and_the_next_run_goes_on(source, tmp_path, form):
     command = ("pack", source, tmp_path / "out", "--format", form)
     result = limited("-f 20", PACKHORSE, *command)
@@ -31,6 +31,7 @@ def test_the_limit_on_file_sizes_is_named_and_the_next_run_goes_on(source, tmp_p
     assert tree(tmp_path / "out") == tree(tmp_path / "undisturbed")
 
 
+@pytest.mark.thorough
 def test_too_little_memory_ends_with_words_at_any_limit(source, tmp_path):
     """From a limit at which the program barely loads to one at which everything works: another step fails each time."""
     out = tmp_path / "out"

@@ -87,10 +87,7 @@ def test_a_file_that_leads_to_a_pipe_is_refused_without_opening_it(shards, build
     result = index(shards)
     assert result.code == FAILED and "s.h5" in result.err, result
     assert build is soft_then_elsewhere or "another file" in result.err, result
-
-
-@pytest.mark.parametrize("build", LEADS_OUT, ids=NAMES)
-def test_a_file_that_leads_to_a_file_which_is_there_is_refused_too(shards, build):
+    # So is one that leads to a file which can be read.
     with h5py.File(shards.parent / "there.h5", "w") as file:
         file["images"], file["labels"] = PIXELS, np.arange(4)
     make(shards, lambda file: build(file, "../there.h5"))
@@ -142,7 +139,7 @@ def test_scrambled_files_get_a_clean_verdict(shards, layout):
     whole = path.read_bytes()
     rng = random.Random(f"{layout} 22")
     verdicts = set()
-    for _ in range(40):
+    for _ in range(12):
         path.write_bytes(mutate(whole, rng))
         result = index(shards)
         verdicts.add(result.code)

@@ -155,7 +155,7 @@ def test_a_cut_or_scrambled_database_never_takes_the_program_down(shards, photos
     whole = path.read_bytes()
     rng = random.Random(7)
     codes = set()
-    for _ in range(12):
+    for _ in range(8):
         damaged = bytearray(whole)
         for _ in range(200):  # headers and node offsets of all pages
             page = rng.randrange(len(whole) // 4096)

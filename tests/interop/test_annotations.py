@@ -45,7 +45,7 @@ def fnv(mask):
 
 
 def test_every_annotation_is_as_pycocotools_sees_it(tmp_path):
-    path, head, images = probe_coco(tmp_path, made_coco.make(2000))
+    path, head, images = probe_coco(tmp_path, made_coco.make(200))
     coco = COCO(str(path))
     ids = sorted(coco.getCatIds())
     assert head == {
@@ -73,10 +73,10 @@ def test_every_annotation_is_as_pycocotools_sees_it(tmp_path):
             assert mine["mask"]["counts"] == (counts if isinstance(counts, str) else counts.decode())
             assert mine["mask"]["area"] == mine["mask"]["drawn"] == masks.area(rle)
             assert mine["mask"]["box"] == list(masks.toBbox(rle))
-            if objects % 20 == 0:  # hashing in Python is slow
+            if objects % 10 == 0:  # hashing in Python is slow
                 assert mine["mask"]["hash"] == fnv(numpy.ascontiguousarray(masks.decode(rle)))
                 hashed += 1
-    assert objects > 5000 and hashed > 250
+    assert objects > 500 and hashed > 50
 
 
 def write_images(folder, content):
@@ -98,7 +98,7 @@ def canonical(content):
 
 
 def test_a_file_with_every_trap_comes_back_through_shards(tmp_path):
-    content = made_coco.make(2000)
+    content = made_coco.make(200)
     sound = json.loads(json.dumps(content))
     traps = made_coco.add_traps(content)
     write_images(tmp_path / "photos", content)
@@ -135,7 +135,7 @@ def test_a_file_with_every_trap_comes_back_through_shards(tmp_path):
             one, other = mine.annToRLE(a), theirs.annToRLE(b)
             assert masks.area(one) == masks.area(other)
             assert (masks.decode(one) == masks.decode(other)).all()
-    assert count == len(sound["annotations"]) > 5000
+    assert count == len(sound["annotations"]) > 500
 
 
 GOOD = {
@@ -150,35 +150,33 @@ def with_annotation(**members):
     return {**GOOD, "annotations": [{k: v for k, v in annotation.items() if v is not ...}]}
 
 
-@pytest.mark.parametrize(
-    "members, problem",
-    [
-        ({"category_id": 6}, "annotation 9: no category has the id 6"),
-        ({"category_id": ...}, "annotation 9: key 'category_id' not found"),
-        ({"bbox": [10, 10, 0, 20]}, "annotation 9: its box has no area"),
-        ({"bbox": [10, 10, -5, 20]}, "annotation 9: its box has no area"),
-        ({"bbox": [10, 10, 20]}, "annotation 9: its box is not x, y, width and height"),
-        ({"bbox": [90, 10, 20, 20]}, "annotation 9: its box, 90 10 to 110 30, is beyond the image of 100 x 80"),
-        ({"bbox": [10, 10, 1e-9, 20]}, "annotation 9: its box has no area"),
-        ({"bbox": ...}, "annotation 9: it has no box"),
-        ({"bbox": "10"}, "annotation 9: "),
-        ({"area": -1}, "annotation 9: its area is no area"),
-        ({"segmentation": [[1, 1, 5, 5]]}, "annotation 9: a polygon of 2 points"),
-        ({"segmentation": [[1, 1, 5, 5, 9]]}, "annotation 9: a polygon has an odd number of coordinates"),
-        ({"segmentation": [[1, 1, 5, 5, 500, 9]]}, "annotation 9: a polygon is beyond the image"),
-        ({"segmentation": {"size": [80, 100], "counts": [5, 5]}}, "annotation 9: damaged run lengths: their sum"),
-        ({"segmentation": {"size": [100, 80], "counts": [8000]}}, "annotation 9: its mask is 80 x 100, the image 100 x 80"),
-        ({"segmentation": {"size": [80, 100], "counts": "!!"}}, "annotation 9: damaged run lengths: a character"),
-        ({"keypoints": [1, 2]}, "annotation 9: its key points are not x, y and visibility each"),
-        ({"keypoints": [1, 2, 2]}, "annotation 9: it has 1 key points instead of 0"),
-        ({"iscrowd": "no"}, "annotation 9: "),
-    ],
-)
-def test_an_annotation_that_cannot_be_right_is_named(tmp_path, members, problem):
-    _, _, [image] = probe_coco(tmp_path, with_annotation(**members))
-    assert image["objects"] == []
-    [found] = image["problems"]
-    assert found.startswith(problem), found
+def test_an_annotation_that_cannot_be_right_is_named(tmp_path):
+    for members, problem in (
+        ({"category_id": 6}, "no category has the id 6"),
+        ({"category_id": ...}, "key 'category_id' not found"),
+        ({"bbox": [10, 10, 0, 20]}, "its box has no area"),
+        ({"bbox": [10, 10, -5, 20]}, "its box has no area"),
+        ({"bbox": [10, 10, 20]}, "its box is not x, y, width and height"),
+        ({"bbox": [90, 10, 20, 20]}, "its box, 90 10 to 110 30, is beyond the image of 100 x 80"),
+        ({"bbox": [10, 10, 1e-9, 20]}, "its box has no area"),
+        ({"bbox": ...}, "it has no box"),
+        ({"bbox": "10"}, ""),
+        ({"bbox": ["nan", 0, 10, 10]}, ""),
+        ({"area": -1}, "its area is no area"),
+        ({"segmentation": [[1, 1, 5, 5]]}, "a polygon of 2 points"),
+        ({"segmentation": [[1, 1, 5, 5, 9]]}, "a polygon has an odd number of coordinates"),
+        ({"segmentation": [[1, 1, 5, 5, 500, 9]]}, "a polygon is beyond the image"),
+        ({"segmentation": {"size": [80, 100], "counts": [5, 5]}}, "damaged run lengths: their sum"),
+        ({"segmentation": {"size": [100, 80], "counts": [8000]}}, "its mask is 80 x 100, the image 100 x 80"),
+        ({"segmentation": {"size": [80, 100], "counts": "!!"}}, "damaged run lengths: a character"),
+        ({"keypoints": [1, 2]}, "its key points are not x, y and visibility each"),
+        ({"keypoints": [1, 2, 2]}, "it has 1 key points instead of 0"),
+        ({"iscrowd": "no"}, ""),
+    ):
+        _, _, [image] = probe_coco(tmp_path, with_annotation(**members))
+        assert image["objects"] == [], members
+        [found] = image["problems"]
+        assert found.startswith(f"annotation 9: {problem}"), found
 
 
 def test_annotations_without_an_image_are_named(tmp_path):
@@ -193,9 +191,9 @@ def test_a_box_may_be_beyond_the_image_by_a_rounded_pixel_and_is_kept(tmp_path):
     assert image["objects"][0]["box"] == [-0.5, 0, 100.5, 80.5]
 
 
-@pytest.mark.parametrize(
-    "content, words",
-    [
+def test_a_file_that_is_none_is_refused(tmp_path):
+    path = tmp_path / "bad.json"
+    for content, words in (
         ("{", "not valid JSON"),
         ("[]", "it is no JSON object"),
         ("{}", 'it has no list of "images"'),
@@ -206,14 +204,11 @@ def test_a_box_may_be_beyond_the_image_by_a_rounded_pixel_and_is_kept(tmp_path):
         ({**GOOD, "categories": [{"id": 1}]}, "a category has no id or no name"),
         ({**GOOD, "images": [{"id": 1, "width": 5, "height": 5}]}, "image 1 of its list: key 'file_name' not found"),
         ({**GOOD, "images": [{"id": 1, "file_name": "a", "width": -5, "height": 5}]}, "image 1 of its list: a number"),
-    ],
-)
-def test_a_file_that_is_none_is_refused(tmp_path, content, words):
-    path = tmp_path / "bad.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    result = run_probe("coco", path)
-    assert result.code == 1
-    assert words in result.err and str(path) in result.err
+    ):
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        result = run_probe("coco", path)
+        assert result.code == 1
+        assert words in result.err and str(path) in result.err, result
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +240,7 @@ def test_lines_of_yolo(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text(
         "0 0.5 0.5 0.2 0.4\n\n1 0.1 0.1 0.3 0.1 0.2 0.3\r\n"
-        "2 0.5 0.5 0.1 0.1\nx 0 0 0 0\n0.5 0.5 0.5 0.1 0.1\n0 0.5 0.5 0.1\n0 0.5 0.5 0.1 0.1 0.9\n0 nan 0.5 0.1 0.1\n0 1.5 0.5 0.1 0.1\n"
+        "2 0.5 0.5 0.1 0.1\nx 0 0 0 0\n0.5 0.5 0.5 0.1 0.1\n0 0.5 0.5 0.1\n0 0.5 0.5 0.1 0.1 0.9\n0 nan 0.5 0.1 0.1\n0 1.5 0.5 0.1 0.1\n0 0.5 0.5 0 0.1\n"
     )
     [found] = probe("yolo", 100, 50, 2, 0, 3, path)
     assert [o["box"] for o in found["objects"]] == [pytest.approx([40, 15, 60, 35]), pytest.approx([10, 5, 30, 15])]
@@ -258,6 +253,7 @@ def test_lines_of_yolo(tmp_path):
         "line 8: 5 numbers follow the class, which are neither a box nor a polygon",
         "line 9: its box has a number that is not finite",
         "line 10: its box, 145 22.5 to 155 27.5, is beyond the image of 100 x 50",
+        "line 11: its box has no area",
     ]
 
 
@@ -291,6 +287,13 @@ def test_files_of_voc(tmp_path):
         "bird: its class 2 is none of the 2",
     ]
     assert voc(f"<annotation>{size}</annotation>")["objects"] == []
+    for old, new, problem in (
+        ("<xmin>1<", "<xmin>NaN<", "not finite"),
+        ("<xmax>10<", "<xmax>0<", "its box has no area"),
+        ("<xmax>10<", "<xmax>50<", "is beyond the image of 20 x 10"),
+    ):
+        bad = voc(f"<annotation>{size}<object><name>dog</name>{box.replace(old, new)}</object></annotation>")
+        assert bad["objects"] == [] and problem in bad["problems"][0], bad
     for text in ["", "<annotation>", "<other/>"]:
         (tmp_path / "bad.xml").write_text(text)
         assert run_probe("voc", "cat", tmp_path / "bad.xml").code == 1

@@ -1,5 +1,6 @@
 """The reader's augmentations match torchvision's: the distributions of their draws, and their pixels."""
 
+import functools
 import json
 import subprocess
 
@@ -46,7 +47,7 @@ def alike(ours, theirs):
     assert max(distances) < KS_LIMIT, distances
 
 
-def some_photos(count=25):
+def some_photos(count):
     found = sorted(photos("imagenet/imagenet200").rglob("*.*"))
     return found[:: len(found) // count]
 
@@ -81,7 +82,7 @@ def random_resized_crops(path, size, **options):
 
 
 def test_crops_of_photos_have_torchvisions_pixels():
-    for path in some_photos():
+    for path in some_photos(10):
         ours, theirs = random_resized_crops(path, 224)
         assert np.abs(ours - theirs).max() <= 1, path
 
@@ -96,11 +97,12 @@ def test_crops_of_photos_have_torchvisions_pixels():
     ],
 )
 def test_resized_and_centred_photos_have_torchvisions_pixels(ours, theirs):
-    for path in some_photos(12):
+    for path in some_photos(5):
         difference = decoded(path, **ours) - as_rows(v2.Compose(theirs)(tensor_of(path)))
         assert np.abs(difference).max() <= 1, path
 
 
+@pytest.mark.thorough
 def test_scaled_decoding_stays_as_near_as_the_documentation_says():
     """`pytest -s -k scaled` prints docs/augment.md's figures."""
     means, largest = [], 0
@@ -116,9 +118,8 @@ def test_scaled_decoding_stays_as_near_as_the_documentation_says():
 def test_random_resized_crop_draws_torchvisions_boxes():
     ours = draws("crop", augment="RandomResizedCrop", size=224, width=500, height=375)
     picture = torch.empty(1, 375, 500)
-    boxes = [
-        torchvision.transforms.RandomResizedCrop.get_params(picture, [0.08, 1.0], [3 / 4, 4 / 3]) for _ in range(DRAWS)
-    ]
+    get_params = torchvision.transforms.RandomResizedCrop.get_params
+    boxes = [get_params(picture, [0.08, 1.0], [3 / 4, 4 / 3]) for _ in range(DRAWS)]
     alike([(x, y, w, h, w * h, w / h) for x, y, w, h, _ in ours], [(x, y, w, h, w * h, w / h) for y, x, h, w in boxes])
     assert abs(sum(flip for *_, flip in ours) - DRAWS / 2) < 4 * (DRAWS / 4) ** 0.5
 
@@ -126,10 +127,8 @@ def test_random_resized_crop_draws_torchvisions_boxes():
 def test_random_erasing_draws_torchvisions_boxes():
     ours = draws("erase", width=224, height=160)
     picture = torch.empty(3, 160, 224)
-    boxes = [
-        torchvision.transforms.RandomErasing.get_params(picture, (0.02, 0.33), (0.3, 3.3), [0.0])[:4]
-        for _ in range(DRAWS)
-    ]
+    get_params = torchvision.transforms.RandomErasing.get_params
+    boxes = [get_params(picture, (0.02, 0.33), (0.3, 3.3), [0.0])[:4] for _ in range(DRAWS)]
     # Torchvision returns the whole picture for no box at all; ours is empty.
     boxes = [(0, 0, 0, 0) if (h, w) == (160, 224) else (y, x, h, w) for y, x, h, w in boxes]
     alike([(x, y, w, h, w * h) for x, y, w, h in ours], [(x, y, w, h, w * h) for y, x, h, w in boxes])
@@ -147,9 +146,9 @@ def test_colour_jitter_draws_torchvisions_factors_and_orders():
     assert len(orders) == 24 and max(abs(n - DRAWS / 24) for n in orders.values()) < 4.5 * (DRAWS / 24) ** 0.5
 
 
-def distortions(count, probability):
+def distortions(count):
     """What torchvision draws, as the probe prints it."""
-    transform = v2.RandomPhotometricDistort(p=probability)
+    transform = v2.RandomPhotometricDistort(p=0.5)
     colours = torch.zeros(3, 2, 2, dtype=torch.uint8)
     for _ in range(count):
         params = transform.make_params([colours])
@@ -162,15 +161,15 @@ def distortions(count, probability):
         yield draw
 
 
-@pytest.mark.parametrize("probability", [0.5, 1.0])
-def test_photometric_distortion_draws_torchvisions_values(probability):
-    ours, theirs = draws("distort", p=probability), list(distortions(DRAWS, probability))
+@pytest.mark.thorough
+def test_photometric_distortion_draws_torchvisions_values():
+    ours, theirs = draws("distort", p=0.5), list(distortions(DRAWS))
     row = lambda d: [*(d[name] for name in NAMES), *d["channels"], d["order"][1]]
     alike([row(d) for d in ours], [row(d) for d in theirs])
 
 
 def test_photometric_distortion_has_torchvisions_pixels():
-    for draw in distortions(16, 0.5):
+    for draw in distortions(8):
         transform = v2.RandomPhotometricDistort()
         params = {f"{name}_factor": draw[name] for name in NAMES}
         params |= {"contrast_before": draw["order"][1] == 1, "channel_permutation": torch.tensor(draw["channels"])}
@@ -181,7 +180,8 @@ def test_photometric_distortion_has_torchvisions_pixels():
             assert difference.max() <= 4 and difference.mean() < 0.05, draw
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.4, 1.0, 3.0])
+@pytest.mark.thorough
+@pytest.mark.parametrize("alpha", [0.1, 3.0])
 def test_mixup_draws_torchvisions_lambda(alpha):
     ours = [d["lambda"] for d in draws("mix", batch=2, width=32, mixup_alpha=alpha)]
     transform = v2.MixUp(alpha=alpha, num_classes=2)
@@ -189,6 +189,7 @@ def test_mixup_draws_torchvisions_lambda(alpha):
     alike([[lam] for lam in ours], [[round(transform.make_params([])["lam"] * 256) / 256] for _ in range(DRAWS)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 def test_cutmix_draws_torchvisions_boxes(alpha):
     ours = draws("mix", batch=2, width=64, cutmix_alpha=alpha)
@@ -198,11 +199,12 @@ def test_cutmix_draws_torchvisions_boxes(alpha):
     alike([(d["x"], d["y"], d["x"] + d["w"], d["y"] + d["h"], d["lambda"]) for d in ours], boxes)
 
 
+@functools.cache
 def pictures():
     """A photo, noise, and every grey; as HWC bytes."""
     noise = np.random.default_rng(1).integers(0, 256, (96, 96, 3), dtype=np.uint8)
     greys = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(16, 16, 3)
-    photo = np.array(Image.open(some_photos()[0]).convert("RGB").resize((224, 224)))
+    photo = np.array(Image.open(some_photos(1)[0]).convert("RGB").resize((224, 224)))
     return [photo, noise, greys]
 
 
@@ -222,7 +224,7 @@ def adjusted(picture, order, factors):
 @pytest.mark.parametrize("step", range(4))
 def test_each_colour_step_has_torchvisions_pixels(step):
     for picture in pictures():
-        for factor in (0.0, 0.13, 0.6, 0.95, 1.05, 1.4, 2.5) if step < 3 else (-0.5, -0.3, -0.02, 0.1, 0.25, 0.5):
+        for factor in (0.0, 0.6, 1.05, 2.5) if step < 3 else (-0.5, -0.02, 0.25):
             factors = [1, 1, 1, 0]
             factors[step] = factor
             ours, theirs = adjusted(picture, [0, 1, 2, 3], factors)
@@ -231,7 +233,7 @@ def test_each_colour_step_has_torchvisions_pixels(step):
 
 
 def test_colour_steps_in_any_order_have_torchvisions_pixels():
-    for draw in draws("jitter", 16, brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1):
+    for draw in draws("jitter", 8, brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1):
         for picture in pictures()[:2]:
             ours, theirs = adjusted(picture, draw["order"], [draw[name] for name in NAMES])
             difference = np.abs(ours - theirs)
@@ -242,7 +244,7 @@ def test_colour_steps_in_any_order_have_torchvisions_pixels():
 def test_batches_are_mixed_as_torchvision_mixes_them(options):
     size, count = 32, 7
     batch = np.random.default_rng(2).integers(0, 256, (count, size, size, 3), dtype=np.uint8)
-    for step, plan in enumerate(draws("mix", 20, batch=count, width=size, **options)):
+    for step, plan in enumerate(draws("mix", 6, batch=count, width=size, **options)):
         ours = probe("mix", batch.tobytes(), batch=count, width=size, step=step, **options)
         partner = batch[plan["partners"]].astype(float)
         if plan["kind"] == 1:

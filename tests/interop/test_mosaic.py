@@ -16,7 +16,7 @@ from torchvision.transforms import v2  # noqa: E402
 from torchvision.transforms.v2 import functional as F  # noqa: E402
 
 HEIGHT, WIDTH = 160, 200
-PICTURES = 16
+PICTURES = 8
 
 
 class Made:

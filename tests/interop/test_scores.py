@@ -99,12 +99,12 @@ def assert_equal(images, parts=1):
             assert one["precision50"] == []
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_made_detections_with_crowds_and_ties(seed):
     assert_equal(made(seed))
 
 
-@pytest.mark.parametrize("parts", [2, 3, 7])
+@pytest.mark.parametrize("parts", [2, 7])
 def test_several_processes_say_what_one_says(parts):
     assert_equal(made(100), parts)
     assert ours(made(100), parts) == ours(made(100))

@@ -1,38 +1,59 @@
-"""The readers of training frameworks see every byte and label: DALI, wids, timm, torchvision, libjpeg's programs."""
+"""The readers of training frameworks see every byte and label: DALI, datasets, wids, timm, torchvision, and libjpeg's
+programs."""
 
 import io
-import shutil
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from peer_versions import PEERS, version_of
-from python_support import ROOT, SHAPES, listed, pack, packhorse, photos
+from python_support import ROOT, SHAPES, copy_tree, listed, pack, packhorse, photos, shards_of
+from test_peers import expected
 
-SOURCES = ["shapes", "imagenet200"]
+pytestmark = pytest.mark.thorough
+
 EXTENSIONS = "jpg;png;webp;bmp"
 
-
-@pytest.fixture(scope="module", params=SOURCES)
-def source(request, tmp_path_factory):
-    folder = SHAPES / "train" if request.param == "shapes" else photos("imagenet/imagenet200")
-    scratch = tmp_path_factory.mktemp(request.param)
-    samples = "50" if request.param == "shapes" else "90"
-    for form in ("wds", "lmdb"):
-        pack(folder, scratch / form, "--format", form, "--shard-samples", samples)
-    return folder, scratch
-
-
-def expected(folder, dataset):
-    """(key, label, image bytes) of each sample: order and keys come from `inspect`, the rest from the source."""
-    labels = {path.name: label for label, path in enumerate(p for p in sorted(folder.iterdir()) if p.is_dir())}
-    return [
-        (s["key"], labels[s["path"].split("/")[0]], (folder / s["path"]).read_bytes())
-        for s in listed(dataset)
-    ]
+# Prints a line for each sample: split, key, label, class, image in hexadecimal. In a process of its own: `datasets`
+# reads its settings when it is imported, and they must keep it off the network and in the test's directory.
+READ_WITH_DATASETS = """
+import sys
+import datasets
+datasets.disable_progress_bars()
+for path in sys.argv[1:]:
+    for split, rows in datasets.load_dataset(path).items():
+        kinds = [name for name, kind in rows.features.items() if isinstance(kind, datasets.Image)]
+        names = getattr(rows.features["cls"], "names", None)
+        for name in kinds:
+            rows = rows.cast_column(name, datasets.Image(decode=False))
+        for row in rows:
+            (image,) = [row[name]["bytes"] for name in kinds if row[name] is not None]
+            print(split, row["__key__"].split("/")[-1], row["cls"], names and names[row["cls"]], image.hex())
+"""
 
 
-def shards(dataset):
-    return [dataset / shard["file"] for shard in packhorse("inspect", dataset, "--json").json["shards"]]
+def test_datasets_reads_splits_one_of_them_alone_and_a_dataset_without(packed_shapes, tmp_path):
+    pytest.importorskip("datasets")
+    splits = packed_shapes("wds")
+    alone = copy_tree(splits / "val", tmp_path / "alone")
+    pack(SHAPES / "val", tmp_path / "one", "--format", "wds", "--shard-samples", "20")
+    for dataset in (alone, tmp_path / "one"):
+        packhorse("export-index", dataset)
+    home = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    command = [sys.executable, "-c", READ_WITH_DATASETS, splits, alone, tmp_path / "one"]
+    done = subprocess.run(command, env={**os.environ, **home}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(" ") for line in done.stdout.splitlines()]
+    found = [(split, key, int(label), bytes.fromhex(image)) for split, key, label, _, image in lines]
+    train, val = expected(SHAPES / "train", splits / "train"), expected(SHAPES / "val", alone)
+    assert found[:156] == [("train", *row) for row in train] + [("val", *row) for row in val]
+    assert [row[1:] for row in found[156:192]] == val
+    assert found[192:] == [("train", *row) for row in expected(SHAPES / "val", tmp_path / "one")]
+    classes = (splits / "train/classes.txt").read_text().splitlines()
+    assert [name for *_, name, _ in lines[:156]] == [classes[row[2]] for row in found[:156]]
+    assert {s["kind"] for s in listed(splits / "train")} == {"jpeg", "png", "webp", "bmp"}
 
 
 def dali_samples(readers, count):
@@ -49,129 +70,102 @@ def dali_samples(readers, count):
         yield tuple(output.at(0) for output in pipe.run())
 
 
-def test_dali_reads_the_tar_shards_by_our_index(source):
-    folder, scratch = source
-    wanted = expected(folder, scratch / "wds")
-    tars = shards(scratch / "wds")
-
+def read_by_dali(tars, indexes, count):
     def readers(fn):
-        return fn.webdataset(
-            paths=[str(tar) for tar in tars],
-            index_paths=[str(tar.with_suffix(".idx")) for tar in tars],
-            ext=[EXTENSIONS, "cls"],
-            missing_component_behavior="error",
-        )
+        return fn.webdataset(paths=[str(tar) for tar in tars], index_paths=[str(index) for index in indexes],
+                             ext=[EXTENSIONS, "cls"], missing_component_behavior="error")  # fmt: skip
 
-    found = [(int(bytes(label)), bytes(image)) for image, label in dali_samples(readers, len(wanted))]
+    return [(int(bytes(label)), bytes(image)) for image, label in dali_samples(readers, count)]
+
+
+def test_dali_reads_the_tar_shards_by_our_index(packed):
+    for folder, dataset in packed("wds"):
+        wanted, tars = expected(folder, dataset), shards_of(dataset)
+        found = read_by_dali(tars, [tar.with_suffix(".idx") for tar in tars], len(wanted))
+        assert found == [(label, image) for _, label, image in wanted]
+
+
+@pytest.mark.parametrize("packed", ["photos"], indirect=True)
+def test_dali_reads_version_1_1_of_our_index(packed, tmp_path):
+    [(folder, dataset)] = packed("wds")
+    packhorse("export-index", dataset, "--dali-version", "1.1", "-o", tmp_path)
+    first = sum(s["shard"] == "shard-000000.tar" for s in listed(dataset))
+    wanted = expected(folder, dataset)[first : first + 10]
+    found = read_by_dali([shards_of(dataset)[1]], [tmp_path / "shard-000001.idx"], len(wanted))
     assert found == [(label, image) for _, label, image in wanted]
 
 
-def test_dali_reads_version_1_1_of_our_index(source, tmp_path):
-    folder, scratch = source
-    packhorse("export-index", scratch / "wds", "--dali-version", "1.1", "-o", tmp_path)
-    tar = shards(scratch / "wds")[1]
-    first = sum(s["shard"] == "shard-000000.tar" for s in listed(scratch / "wds"))
-    wanted = expected(folder, scratch / "wds")[first : first + 10]
-
-    def readers(fn):
-        return fn.webdataset(
-            paths=[str(tar)], index_paths=[str(tmp_path / "shard-000001.idx")], ext=[EXTENSIONS, "cls"]
-        )
-
-    found = [(int(bytes(label)), bytes(image)) for image, label in dali_samples(readers, len(wanted))]
-    assert found == [(label, image) for _, label, image in wanted]
+def test_dali_reads_the_lmdb_shards(packed):
+    for folder, dataset in packed("lmdb"):
+        found = []
+        for shard in shards_of(dataset):
+            count = sum(dataset / s["shard"] == shard for s in listed(dataset))
+            samples = dali_samples(lambda fn, path=str(shard.parent): fn.caffe(path=path), count)
+            found += [(int(label[0]), bytes(image)) for image, label in samples]
+        assert found == [(label, image) for _, label, image in expected(folder, dataset)]
 
 
-def test_dali_reads_the_lmdb_shards(source):
-    folder, scratch = source
-    wanted = expected(folder, scratch / "lmdb")
-    found = []
-    for shard in shards(scratch / "lmdb"):
-        count = sum(scratch / "lmdb" / s["shard"] == shard for s in listed(scratch / "lmdb"))
-
-        def readers(fn, path=str(shard.parent)):
-            return fn.caffe(path=path)
-
-        found += [(int(label[0]), bytes(image)) for image, label in dali_samples(readers, count)]
-    assert found == [(label, image) for _, label, image in wanted]
-
-
-def test_wids_reads_the_tar_shards_at_random(source, tmp_path, monkeypatch):
+def test_wids_reads_the_tar_shards_at_random(packed, tmp_path, monkeypatch):
     wids = pytest.importorskip("wids")
-    folder, scratch = source
-    monkeypatch.setenv("WIDS_CACHE", str(tmp_path))
-    wanted = expected(folder, scratch / "wds")
-    dataset = wids.ShardListDataset(str(scratch / "wds" / "wids.json"), transformations=[])
-    assert len(dataset) == len(wanted)
-    for i in [*range(0, len(wanted), 7), *range(len(wanted) - 1, -1, -3)]:
-        sample = dataset[i]
-        (image,) = [value for name, value in sample.items() if name[0] == "." and name != ".cls"]
-        assert (sample["__key__"], int(sample[".cls"].read()), image.read()) == wanted[i]
-    assert all(tar.exists() for tar in shards(scratch / "wds"))
+    for number, (folder, dataset) in enumerate(packed("wds")):
+        monkeypatch.setenv("WIDS_CACHE", str(tmp_path / str(number)))
+        wanted = expected(folder, dataset)
+        read = wids.ShardListDataset(str(dataset / "wids.json"), transformations=[])
+        assert len(read) == len(wanted)
+        for i in [*range(0, len(wanted), 2), *range(len(wanted) - 1, -1, -1)]:
+            sample = read[i]
+            (image,) = [value for name, value in sample.items() if name[0] == "." and name != ".cls"]
+            assert (sample["__key__"], int(sample[".cls"].read()), image.read()) == wanted[i]
+        assert all(tar.exists() for tar in shards_of(dataset))
 
 
-def test_timm_reads_the_tar_shards_by_our_info(source):
+def test_timm_reads_the_tar_shards_by_our_info(packed):
     reader_wds = pytest.importorskip("timm.data.readers.reader_wds")
     image_module = pytest.importorskip("PIL.Image")
-    folder, scratch = source
-    wanted = expected(folder, scratch / "wds")
-    reader = reader_wds.ReaderWds(str(scratch / "wds"), split="train", input_key=EXTENSIONS)
-    assert len(reader) == len(wanted)
-    found = 0
-    for (image, label), (_, wanted_label, data) in zip(reader, wanted, strict=True):
-        assert label == wanted_label
-        if found % 10 == 0:
+    for folder, dataset in packed("wds"):
+        wanted = expected(folder, dataset)
+        split = dataset.name if dataset.name in ("train", "val") else "train"
+        reader = reader_wds.ReaderWds(str(dataset), split=split, input_key=EXTENSIONS)
+        assert len(reader) == len(wanted)
+        for (image, label), (_, wanted_label, data) in zip(reader, wanted, strict=True):
+            assert label == wanted_label
             assert image.tobytes() == image_module.open(io.BytesIO(data)).convert("RGB").tobytes()
-        found += 1
-    assert found == len(wanted)
 
 
-def test_torchvision_reads_the_unpacked_folder(source, tmp_path):
+@pytest.mark.parametrize("packed", ["photos"], indirect=True)
+def test_torchvision_reads_the_unpacked_folder(packed, tmp_path):
     datasets = pytest.importorskip("torchvision.datasets")
-    folder, scratch = source
-    packhorse("unpack", scratch / "wds", tmp_path / "files")
+    [(folder, dataset)] = packed("wds")
+    packhorse("unpack", dataset, tmp_path / "files")
     found = datasets.ImageFolder(str(tmp_path / "files"))
-    assert found.classes == (scratch / "wds" / "classes.txt").read_text().splitlines()
+    assert found.classes == (dataset / "classes.txt").read_text().splitlines()
     assert found.classes == datasets.ImageFolder(str(folder)).classes
-    labels = {s["path"]: s["label"] for s in listed(scratch / "wds")}
-    read = {
-        path.removeprefix(f"{tmp_path}/files/"): (label, open(path, "rb").read())
-        for path, label in found.samples
-    }
-    assert read == {path: (label, (folder / path).read_bytes()) for path, label in labels.items()}
+    samples = [(Path(path), label) for path, label in found.samples]
+    read = {str(path.relative_to(tmp_path / "files")): (label, path.read_bytes()) for path, label in samples}
+    assert read == {s["path"]: (s["label"], (folder / s["path"]).read_bytes()) for s in listed(dataset)}
     image, label = found[len(found) // 2]
     assert image.mode == "RGB" and label == found.targets[len(found) // 2]
 
 
-def jpegs(dataset, folder):
-    """(source file, packed bytes) of every tenth JPEG."""
-    for sample in [s for s in listed(dataset) if s["kind"] == "jpeg"][::10]:
-        with open(dataset / sample["shard"], "rb") as shard:
-            shard.seek(sample["offset"])
-            yield folder / sample["path"], shard.read(sample["bytes"])
-
-
 @pytest.mark.parametrize("mode", ["roi", "resize"])
-def test_djpeg_and_jpegtran_read_what_the_image_modes_write(source, mode, tmp_path):
-    for program in ("djpeg", "jpegtran"):
-        if not shutil.which(program):
-            pytest.skip(f"there is no program {program}")
-
+def test_djpeg_and_jpegtran_read_what_the_image_modes_write(mode, tmp_path):
     def output(program, *options, data):
         done = subprocess.run([program, *options], input=data, capture_output=True, check=False)
         assert done.returncode == 0 and done.stderr == b"", done
         return done.stdout
 
-    folder, _ = source
-    pack(folder, tmp_path / mode, "--format", "wds", "--image", mode)
-    seen = 0
-    for file, packed in jpegs(tmp_path / mode, folder):
-        pixels = output("djpeg", data=packed)
-        assert output("djpeg", data=output("jpegtran", "-copy", "all", "-progressive", data=packed)) == pixels
+    folder, out = photos("imagenet/imagenet200"), tmp_path / mode
+    pack(folder, out, "--format", "wds", "--image", mode)
+    jpegs = [sample for sample in listed(out) if sample["kind"] == "jpeg"][::10]
+    for sample in jpegs:
+        with open(out / sample["shard"], "rb") as shard:
+            shard.seek(sample["offset"])
+            stored = shard.read(sample["bytes"])
+        pixels = output("djpeg", data=stored)
+        assert output("djpeg", data=output("jpegtran", "-copy", "all", "-progressive", data=stored)) == pixels
         if mode == "roi":
-            assert pixels == output("djpeg", data=file.read_bytes())
-        seen += 1
-    assert seen >= 10
+            assert pixels == output("djpeg", data=(folder / sample["path"]).read_bytes())
+    assert len(jpegs) >= 10
 
 
 def test_the_page_names_the_readers_and_their_versions():

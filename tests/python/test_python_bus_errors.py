@@ -86,7 +86,7 @@ for work in (lambda: dataset.labels, lambda: dataset._native.label(3)):
     )
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_workers_of_a_dataloader(packed, method):
     pytest.importorskip("torch", reason="torch is not installed")
     script = packed.parent / "script.py"

@@ -70,7 +70,7 @@ def test_transforms_pickling_and_many_at_once(packed):
     assert repr(copy) == f"packhorse.Dataset({str(packed)!r}, 120 samples, 6 classes)"
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_an_unchanged_dataloader(packed, method):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     transforms = pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")

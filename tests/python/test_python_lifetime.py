@@ -1,6 +1,5 @@
 """Loaders made, dropped, forked and used side by side, a thousand times: right batches, and memory that does not grow."""
 
-import os
 import subprocess
 import sys
 
@@ -39,6 +38,7 @@ print(in_memory() - before)
     return 0 if PRELOADED else int(done.stdout)
 
 
+@pytest.mark.thorough
 def test_a_thousand_loaders_dropped_in_the_middle_of_an_epoch(packed):
     work = """
 def work(number):
@@ -49,6 +49,7 @@ def work(number):
     assert grown(packed, work, 100, 900) < 900 * 6
 
 
+@pytest.mark.thorough
 def test_a_thousand_epochs(packed, tmp_path):
     pack(packed, tmp_path / "tiny", "--format", "wds", "--limit", "6")
     work = """
@@ -59,6 +60,7 @@ def work(number):
     assert grown(tmp_path / "tiny", work, 50, 950) < 950 * 6
 
 
+@pytest.mark.thorough
 def test_an_epoch_of_errors_leaks_nothing(packed, tmp_path):
     pack(SHAPES / "val", tmp_path / "kinds", "--format", "wds")
     work = """
@@ -81,7 +83,7 @@ def test_loaders_side_by_side_do_not_disturb_each_other(packed):
     alone = [samples(packhorse.Loader(packed, 8, size=32, **each)) for each in options]
     dataset = packhorse.Dataset(packed)
     readers = [packhorse.Loader(dataset, 8, size=32, **each) for each in options]
-    for _ in range(20):
+    for _ in range(5):
         together = list(zip(*readers, strict=True))
         assert [samples(batches) for batches in zip(*together)] == alone
         for reader in readers:

@@ -1,9 +1,9 @@
 """packhorse.Loader: the C++ loader's batches, epochs, resume, ranks, memory and errors, in Python."""
 
 import gc
-import hashlib
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 import pytest
-from package import environment, packed_photos, packhorse
-from python_support import BIN, SHAPES, flip_byte, pack, shards_of
+from package import environment, packhorse
+from python_support import SHAPES, flip_byte, pack, shards_of
 
 
 @pytest.fixture(scope="module", name="packed")
@@ -31,30 +31,6 @@ def loader(packed, batch_size=32, **options):
 def content(batches):
     """All that an iteration delivers, for comparisons."""
     return [(np.asarray(b.images).tobytes(), np.asarray(b.labels).tolist(), b.samples.tolist()) for b in batches]
-
-
-def test_an_epoch_is_that_of_the_cpp_loader(tmp_path):
-    for source in (packed_photos(tmp_path / "photos", "--limit", "50"), pack_cifar(tmp_path / "cifar")):
-        reads = subprocess.run([BIN / "core_reads", source], capture_output=True, text=True, check=True).stdout
-        hashed, images = hashlib.sha256(), 0
-        for batch in packhorse.Loader(source, 7, augment=packhorse.ResizeCenterCrop(224, 256)):
-            hashed.update(images_of(batch).tobytes())
-            hashed.update(np.asarray(batch.labels).tobytes())
-            images += len(batch.labels)
-        assert reads == f"{images} images, {hashed.hexdigest()}\n"
-
-
-def pack_cifar(out):
-    from python_support import photos
-
-    pack(photos("cifar10/test"), out, "--format", "lmdb", "--sample-per-class", "30")
-    return out
-
-
-def images_of(batch):
-    """uint8 [batch, height, width, 3], whatever the arrays are."""
-    images = np.asarray(batch.images)
-    return np.ascontiguousarray(images if images.shape[-1] == 3 else images.transpose(0, 2, 3, 1))
 
 
 def test_every_sample_comes_once_with_its_label(packed):
@@ -127,16 +103,7 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
     assert len(seen) == 120
 
 
-def test_the_state_after_an_epoch_is_the_start_of_the_next(packed):
-    reader = loader(packed)
-    assert reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0, "order": "global"}
-    list(reader)
-    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0, "order": "global"}
-    with pytest.raises(ValueError, match="seed"):
-        loader(packed, seed=4).load_state_dict(reader.state_dict())
-
-
-def test_an_epoch_begins_with_its_first_batch_and_ends_with_its_last(packed):
+def test_an_epoch_begins_with_its_first_batch_and_its_state_after_the_last_is_the_start_of_the_next(packed):
     reader = loader(packed)
     first, second = content(reader), content(reader)
     reader = loader(packed)
@@ -145,6 +112,8 @@ def test_an_epoch_begins_with_its_first_batch_and_ends_with_its_last(packed):
     batches = iter(reader)
     assert content(next(batches) for _ in range(4)) == first
     assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0, "order": "global"}  # as programs that count batches leave it
+    with pytest.raises(ValueError, match="seed"):
+        loader(packed, seed=4).load_state_dict(reader.state_dict())
     assert content(dropped[0]) == second and list(batches) == []
 
 
@@ -193,27 +162,17 @@ def test_a_new_iteration_ends_the_one_before(packed):
 def test_numpy_without_torch(packed):
     code = f"""
 import sys, packhorse
-batch = next(iter(packhorse.Loader({str(packed)!r}, 8, size=16)))
+for last, shape in ((True, (8, 16, 16, 3)), (False, (8, 3, 16, 16))):
+    for dtype in ("uint8", "float32", "float16"):
+        images, labels = next(iter(packhorse.Loader({str(packed)!r}, 8, size=16, dtype=dtype, channels_last=last)))
+        assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == (shape, dtype, (8,), "int64")
+        assert images.flags.c_contiguous and (dtype == "uint8" or 0 <= images.min() < images.max() <= 1)
 assert "torch" not in sys.modules and "PIL" not in sys.modules
-images, labels = batch
-assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == ((8, 16, 16, 3), "uint8", (8,), "int64")
 """
     subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
 
 
-def test_torch_tensors_where_torch_is_imported(packed):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    expected = content(loader(packed)) if "torch" not in sys.modules else None
-    batch = next(iter(loader(packed)))
-    assert batch.images.shape == (32, 3, 32, 32) and batch.images.dtype == torch.uint8
-    assert batch.images.is_contiguous(memory_format=torch.channels_last)
-    assert batch.labels.shape == (32,) and batch.labels.dtype == torch.int64
-    assert expected is None or len(expected) == 4
-
-
 def test_damage_is_an_error_with_sample_and_file_or_replaced(packed, tmp_path):
-    import shutil
-
     damaged = tmp_path / "damaged"
     shutil.copytree(packed, damaged)
     flip_byte(shards_of(damaged)[0], 40_000)
@@ -274,7 +233,7 @@ def test_loaders_made_and_dropped_leave_no_thread_no_descriptor_and_no_memory(pa
     drop(1)
     gc.collect()  # what failed in earlier tests may still hold loaders
     before = open_things()
-    for number in range(200):
+    for number in range(40):
         drop(number)
     for _ in range(1000):  # a thread that was joined is listed for a moment more
         if all(now <= then for now, then in zip(open_things(), before)):
@@ -285,7 +244,8 @@ def test_loaders_made_and_dropped_leave_no_thread_no_descriptor_and_no_memory(pa
 
 def test_ctrl_c_ends_a_wait_at_once(packed):
     code = f"""
-import packhorse, threading, os, signal, sys
+import packhorse, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where whatever started the tests ignores it
 reader = packhorse.Loader({str(packed)!r}, 8, size=16, workers=1)
 batches = iter(reader)
 next(batches)
@@ -317,15 +277,6 @@ def test_a_child_made_by_fork_is_told_and_ends(packed):
         os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
     assert len(list(batches)) == 3
-
-
-def test_the_interpreter_ends_with_a_live_iterator(packed):
-    code = f"""
-import packhorse
-batches = iter(packhorse.Loader({str(packed)!r}, 8, size=16))
-kept = next(batches)
-"""
-    subprocess.run([sys.executable, "-c", code], env=environment(), check=True, timeout=60)
 
 
 def test_batches_may_die_in_any_thread(packed):

@@ -10,6 +10,7 @@ from package import environment, packhorse
 from python_support import ROOT, SHAPES, pack
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+pytestmark = pytest.mark.thorough
 
 PAGE = (ROOT / "docs/python-training.md").read_text(encoding="utf-8")
 SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL))

@@ -2,7 +2,6 @@
 
 import io
 import json
-import multiprocessing
 import pickle
 import subprocess
 import sys
@@ -14,8 +13,6 @@ from PIL import Image, ImageOps
 from python_support import BIN, CARRIERS, packhorse as command, photos
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-
-CLASSES = ["RBC", "WBC", "Platelets"]
 
 
 @pytest.fixture(scope="module", name="bccd")
@@ -97,6 +94,7 @@ def test_a_batch_has_the_objects_of_its_images(made):
     )
     seen = 0
     for batch in loader:
+        assert batch._fields == ("images", "labels", "targets")
         images, labels, targets = batch
         assert targets is batch.targets and len(targets) == len(images) == len(labels) == len(batch.samples)
         assert images.shape[1:] == (3, 80, 64) and targets.size == (80, 64)
@@ -120,12 +118,9 @@ def test_a_batch_has_the_objects_of_its_images(made):
 def test_two_elements_stay_two_without_targets(made):
     [images, labels] = next(iter(packhorse.Loader(made, 4, augment=packhorse.DetectionAugment(32))))
     assert images.shape == (4, 3, 32, 32) and labels.shape == (4,)
-    batch = next(iter(packhorse.Loader(made, 4, size=32, targets=True)))
-    assert batch._fields == ("images", "labels", "targets") and batch.images.shape == (4, 3, 32, 32)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float32", "float16"])
-@pytest.mark.parametrize("channels_last", [True, False])
+@pytest.mark.parametrize("dtype,channels_last", [("uint8", False), ("float32", True), ("float16", False)])
 def test_rectangles_in_every_type_and_layout(made, dtype, channels_last):
     numbers = {} if dtype == "uint8" else {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.3, 0.4)}
     common = {"augment": [packhorse.DetectionAugment((24, 72), flip=0.5), packhorse.RandomErasing(1.0)], "seed": 3}
@@ -289,9 +284,11 @@ def test_augmentations_print_and_compare():
     )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_what_makes_no_sense_is_refused(made, tmp_path):
+    for wrong in ({"mosaic": "yes"}, {"affine": 0.5}, {"mosaic": True}):
+        with pytest.raises(TypeError, match="give a packhorse"):
+            packhorse.DetectionAugment(640, **wrong)
+    for wrong in [
         {"size": 0},
         {"size": (1, 2, 3)},
         {"fit": "crop"},
@@ -302,17 +299,9 @@ def test_augmentations_print_and_compare():
         {"affine": packhorse.RandomAffine(shear=90)},
         {"mixup": packhorse.ObjectMixup(alpha=0)},
         {"background": (0, 0, 256)},
-    ],
-)
-def test_an_augmentation_that_makes_no_sense_is_refused(options):
-    with pytest.raises(ValueError):
-        packhorse.DetectionAugment(**options)
-
-
-def test_what_makes_no_sense_is_refused(made, tmp_path):
-    for wrong in ({"mosaic": "yes"}, {"affine": 0.5}, {"mosaic": True}):
-        with pytest.raises(TypeError, match="give a packhorse"):
-            packhorse.DetectionAugment(640, **wrong)
+    ]:
+        with pytest.raises(ValueError):
+            packhorse.DetectionAugment(**wrong)
     with pytest.raises(ValueError, match="run_lengths"):
         packhorse.TargetRules(masks="polygons")
     with pytest.raises(TypeError, match="TargetRules"):
@@ -341,13 +330,10 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
 # Dataset
 
 
-def test_bccd_is_the_same_from_three_notations(bccd, tmp_path):
+def test_bccd_has_the_objects_of_its_annotations(bccd):
     source = photos("bccd/bccd")
-    places = {"yolo": {"optional_field_from": {"txt": "labels/{split}"}}, "voc": {"field_from": {"xml": "voc/{split}"}}}
-    for notation, place in places.items():
-        packhorse.pack(source, tmp_path / notation, format="wds", targets=notation, target_classes=CLASSES, **place)
     dataset = packhorse.Dataset(bccd, split="test")
-    assert dataset.object_classes == CLASSES and dataset.keypoint_names == []
+    assert dataset.object_classes == ["RBC", "WBC", "Platelets"] and dataset.keypoint_names == []
     assert [record["kind"] for record in dataset.target_records] == ["objects"]
     told = json.loads((source / "annotations/instances_test.json").read_text())
     images = {image["id"]: image["file_name"] for image in told["images"]}
@@ -364,10 +350,6 @@ def test_bccd_is_the_same_from_three_notations(bccd, tmp_path):
         boxes = [(dataset.object_classes[label], box) for label, box in zip(targets.labels.tolist(), targets.boxes.tolist())]
         assert boxes == expected[record["image"]["file_name"]]
         seen += len(boxes)
-        for notation in places:
-            other = packhorse.Dataset(tmp_path / notation, split="test").objects(i)
-            assert other.labels.tolist() == targets.labels.tolist()
-            assert torch.allclose(other.boxes, targets.boxes, atol=0 if notation == "voc" else 1e-3, rtol=0)
     assert seen == len(told["annotations"]) == 945
 
 
@@ -397,23 +379,11 @@ def test_a_field_is_read_by_its_name(made):
         dataset.read_field(20, "objects")
 
 
-def read_in_child(dataset, queue):
-    queue.put([dataset[i][1]["boxes"].tolist() for i in range(4)])
-
-
 def test_datasets_with_targets_go_to_other_processes(made):
     dataset = packhorse.Dataset(made, targets=True, image="torch", tv_tensors=True)
     expected = [dataset[i][1]["boxes"].tolist() for i in range(4)]
     again = pickle.loads(pickle.dumps(dataset))
     assert [again[i][1]["boxes"].tolist() for i in range(4)] == expected
-    for method in ("fork", "spawn"):
-        context = multiprocessing.get_context(method)
-        queue = context.Queue()
-        process = context.Process(target=read_in_child, args=(dataset, queue))
-        process.start()
-        assert queue.get(timeout=60) == expected
-        process.join()
-        assert process.exitcode == 0
     loader = torch.utils.data.DataLoader(dataset, batch_size=4, num_workers=2, collate_fn=list)
     assert [target["boxes"].tolist() for _, target in next(iter(loader))] == expected
 
@@ -544,10 +514,6 @@ def test_flags_and_captions_are_delivered(tmp_path):
     loader = packhorse.Loader(tmp_path / "out", 2, shuffle=False, augment=packhorse.DetectionAugment(size=(32, 32)), targets=True)
     (batch,) = list(loader)
     assert batch.targets.captions == ["Zwei Körper", ""]
-    with packhorse.Writer(tmp_path / "lmdb", format="lmdb") as writer:
-        with pytest.raises(packhorse.errors.UsageError, match="cannot hold extra fields"):
-            writer.add(jpeg(0), "all", caption="one")
-        writer.add(jpeg(0), "all")
 
 
 def test_unpacked_in_a_notation(bccd, tmp_path):

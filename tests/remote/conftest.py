@@ -61,20 +61,22 @@ def in_front_of_fixture():
         proxy.__exit__(None, None, None)
 
 
-PHOTOS, SIDE = 160, 256  # of noise, so that they have some 100 KB each: several runs in each of two shards
+PHOTOS, SIDE = 96, 256  # of noise, so that they have some 100 KB each: two runs of 4 MiB in each of two shards
+
+
+def pack_noise(folder):
+    for i in range(PHOTOS):
+        path = folder / f"source/class{i % 3}/{i:03}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        noise = random.Random(i).randbytes(SIDE * SIDE * 3)
+        Image.frombytes("RGB", (SIDE, SIDE), noise).save(path, quality=95)
+    packhorse("pack", folder / "source", folder / "train", "--format=wds", "--shard-bytes=5MiB")
+    assert len(list((folder / "train").glob("*.tar"))) == 2
 
 
 @pytest.fixture(scope="session", name="local")
-def local_fixture(tmp_path_factory):
-    folder, out = tmp_path_factory.mktemp("photos"), tmp_path_factory.mktemp("packed") / "train"
-    for i in range(PHOTOS):
-        path = folder / f"class{i % 3}" / f"{i:03}.jpg"
-        path.parent.mkdir(exist_ok=True)
-        noise = random.Random(i).randbytes(SIDE * SIDE * 3)
-        Image.frombytes("RGB", (SIDE, SIDE), noise).save(path, quality=95)
-    packhorse("pack", folder, out, "--format=wds", "--shard-bytes=8MiB")
-    assert len(list(out.glob("*.tar"))) >= 2
-    return out
+def local_fixture(made_once):
+    return made_once("noise", pack_noise) / "train"
 
 
 @pytest.fixture(name="web")

@@ -6,7 +6,6 @@ A fault `asks` the server, `changes` the answer, and `gives` it to the client; m
 
 import asyncio
 import dataclasses
-import gzip
 import re
 
 from http_wire import BytesBody, Head, whole
@@ -158,14 +157,6 @@ class TooMany(Status):
 
 
 @dataclasses.dataclass(frozen=True)
-class ExpiredToken(Status):
-    """403, as S3 says it of credentials that have ended."""
-
-    status: int = 403
-    code: str = "ExpiredToken"
-
-
-@dataclasses.dataclass(frozen=True)
 class TimeSkewed(Status):
     """403, as S3 says it to a machine whose clock is wrong."""
 
@@ -189,19 +180,6 @@ class Stall(Fault):
             await exchange.send_body(answer, self.bytes)
             await exchange.client.quiet(self.seconds)
         await exchange.send_body(answer)
-
-
-@dataclasses.dataclass(frozen=True)
-class Trickle(Fault):
-    """The body comes in small pieces with pauses."""
-
-    bytes: int = 1
-    every_ms: int = 100
-
-    async def give(self, exchange, answer):
-        await exchange.send_head(answer)
-        while await exchange.send_body(answer, self.bytes) == self.bytes:
-            await exchange.client.quiet(self.every_ms / 1000)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -292,14 +270,6 @@ class WholeForRange(Fault):
 
 
 @dataclasses.dataclass(frozen=True)
-class OkForRange(Fault):
-    """The range, but with status 200."""
-
-    async def change(self, exchange, answer):
-        answer.head.start = "HTTP/1.1 200 OK"
-
-
-@dataclasses.dataclass(frozen=True)
 class Etag(Fault):
     """The object has another ETag than before, or none ("")."""
 
@@ -342,21 +312,6 @@ class Garbage(Fault):
 
 
 @dataclasses.dataclass(frozen=True)
-class EndlessHeaders(Fault):
-    """A head that does not end, up to some bytes."""
-
-    bytes: int = 1 << 30
-
-    async def run(self, exchange):
-        await exchange.refuse_body()
-        await exchange.client.send(b"HTTP/1.1 200 OK\r\n")
-        line = b"X-More: " + b"m" * 118 + b"\r\n"
-        for _ in range(self.bytes // (512 * len(line)) + 1):
-            await exchange.client.send(512 * line)
-        exchange.close()
-
-
-@dataclasses.dataclass(frozen=True)
 class EndlessBody(Fault):
     """A body that does not end, up to some bytes: in chunks, to the end of the connection ("close"), or of an absurd
     length that is told ("length")."""
@@ -379,33 +334,6 @@ class EndlessBody(Fault):
             await exchange.client.send(piece)
             exchange.count(1 << 16)
         exchange.close()
-
-
-@dataclasses.dataclass(frozen=True)
-class Redirect(Fault):
-    """Somewhere else: to the same place again, where none is named, which goes on for ever."""
-
-    status: int = 302
-    to: str = ""
-
-    async def ask(self, exchange):
-        await exchange.refuse_body()
-        here = f"http://{exchange.request.head.get('Host', '')}{exchange.request.target}"
-        return exchange.made(self.status, "Found", b"", [("Location", self.to or here)])
-
-
-@dataclasses.dataclass(frozen=True)
-class Gzip(Fault):
-    """The body is compressed, though nobody asked for that."""
-
-    async def change(self, exchange, answer):
-        if exchange.request.method == "HEAD":
-            return
-        data = gzip.compress(await whole(answer.body), 1)
-        answer.head.drop("Transfer-Encoding")
-        answer.head.set("Content-Length", len(data))
-        answer.head.set("Content-Encoding", "gzip")
-        answer.body = BytesBody(data)
 
 
 def told_range(head):

@@ -48,7 +48,7 @@ def mac(key, text):
 
 
 class Signer:
-    """Signs headers, and URLs."""
+    """Signs the headers of requests."""
 
     def __init__(self, access_key, secret_key, region="us-east-1", token=""):
         self.access_key, self.secret_key, self.region, self.token = access_key, secret_key, region, token
@@ -82,20 +82,6 @@ class Signer:
         names = ";".join(name for name, _ in signed)
         found["authorization"] = f"AWS4-HMAC-SHA256 {credential},SignedHeaders={names},Signature={signature}"
         return found
-
-    def query(self, method, host, path, seconds=3600, now=None):
-        """The query that makes a URL a signed one ("presigned"), which needs no headers."""
-        now = now or datetime.datetime.now(datetime.timezone.utc)
-        pairs = [
-            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
-            ("X-Amz-Credential", f"{self.access_key}/{self.scope(now)}"),
-            ("X-Amz-Date", f"{now:%Y%m%dT%H%M%SZ}"),
-            ("X-Amz-Expires", str(seconds)),
-            ("X-Amz-SignedHeaders", "host"),
-            *([("X-Amz-Security-Token", self.token)] if self.token else []),
-        ]
-        signature = self.signature(now, self.canonical(method, path, pairs, [("host", host)], UNSIGNED))
-        return f"{canonical_query(pairs)}&X-Amz-Signature={signature}"
 
     def sign_again(self, head, request):
         """Signs a head that was changed on its way (fault_proxy.py)."""
@@ -198,7 +184,3 @@ class S3:
                 return found
             if not token:
                 raise AssertionError("a list that goes on says not where")
-
-    def signed_url(self, bucket, key, seconds=3600):
-        path = f"/{bucket}/{key}"
-        return f"http://{self.host}{encoded(path, '/')}?{self.signer.query('GET', self.host, path, seconds)}"

@@ -60,6 +60,13 @@ def free_ports(count, host):
             probe.close()
 
 
+def wait_until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 class Server:
     """A process that serves. Subclasses say how it is called and when it is ready."""
 
@@ -296,9 +303,6 @@ http {{
     ssl_certificate {folder}/localhost.crt;
     ssl_certificate_key {folder}/localhost.key;
     root {root};
-    location /without-ranges/ {{ alias {root}/; max_ranges 0; }}
-    location /with-token/ {{ if ($arg_token != "{token}") {{ return 403; }} alias {root}/; }}
-    location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}
   }}
   server {{
     listen 127.0.0.1:{wrong} ssl;
@@ -311,12 +315,9 @@ http {{
 
 
 class Nginx(Server):
-    """nginx over `root`, which is there at /, too at /without-ranges/ (200 for a range), /with-token/?token=... (else
-    403) and /moved/ (302 to /). `certificate` is what a client must trust for `https`; `wrong_https` shows one of
-    another host."""
+    """nginx over `root`. `certificate` is what a client must trust for `https`; `wrong_https` shows one of another host."""
 
     ports_needed = 3
-    token = "let-me-in"
 
     @property
     def https(self):
@@ -340,7 +341,7 @@ class Nginx(Server):
             if not (self.folder / f"{host}.crt").exists():
                 make_certificate(self.folder, host)
         http, https, wrong = self.ports
-        text = NGINX.format(folder=self.folder, root=self.root, http=http, https=https, wrong=wrong, token=self.token)
+        text = NGINX.format(folder=self.folder, root=self.root, http=http, https=https, wrong=wrong)
         (self.folder / "nginx.conf").write_text(text)
 
     def command(self):

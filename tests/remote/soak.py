@@ -71,9 +71,8 @@ def epoch(data, seed):
 
 
 def packed(work, options):
-    """CIFAR-10's training pictures, packed."""
-    archive = options.data / "cifar10-jpeg.tar.zst"
-    subprocess.run([BIN / "packhorse", "pack", archive, work / "packed", "--format=wds", "--quiet", "--shard-bytes=8MiB"], check=True)
+    """The source, packed."""
+    subprocess.run([BIN / "packhorse", "pack", options.source, work / "packed", "--format=wds", "--quiet", "--shard-bytes=8MiB"], check=True)
     return work / "packed/train"
 
 
@@ -92,7 +91,7 @@ def faults(work, options):
             epochs += 1
             print(f"soak: {counted} faults in {epochs} epochs, every batch right", flush=True)
         for number, lie in enumerate(LYING):
-            plan = Plan([Rule(lie, path="*.tar", skip=50 * (number + 1))])
+            plan = Plan([Rule(lie, path="*.tar", skip=options.skip * (number + 1))])
             with FaultProxy(server.address, plan=plan) as proxy:
                 ended = epoch(f"{proxy.url}/train", 0)
                 if "error" not in ended or "train/shard-" not in ended["error"]:
@@ -146,7 +145,9 @@ def parse():
     parser.add_argument("--only", choices=["faults", "kills"])
     parser.add_argument("--goal", type=int, default=10_000, help="faults (default 10,000)")
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data")))
+    parser.add_argument("--skip", type=int, default=50, help="requests that go by before the first lie, and between lies")
+    cifar = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data")) / "cifar10-jpeg.tar.zst"
+    parser.add_argument("--source", type=Path, default=cifar, help="what is packed and read (default CIFAR-10)")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table between its marks")
     options = parser.parse_args()
     if options.write and options.only:

@@ -1,32 +1,30 @@
 """Copies of datasets between disks and a bucket: every byte proved, nothing visible before it is whole, resumed."""
 
-import random
 import shutil
 import subprocess
-import time
 
 import pytest
 from fault_plan import Plan, Rule
-from faults import Cut, Flip, Hangup, Reset, Unavailable
-from python_support import DAMAGE, FAILED, FORMATS, PACKHORSE, SHAPES, copy_tree, flip_byte, make_source, packhorse, refused, run, tree
-from test_pack_to_bucket import BUCKET, files_below, place_fixture  # noqa: F401: `place` is a fixture
+from faults import Cut, Flip, Hangup, Reset, Stall, Unavailable
+from python_support import DAMAGE, FAILED, FORMATS, PACKHORSE, copy_tree, flip_byte, make_source, packhorse, refused, run, tree
+from servers import wait_until
+from test_pack_to_bucket import BUCKET, files_below, place_fixture, put_padded  # noqa: F401: `place` is a fixture
 
 NO_CACHE = "--no-cache"
 
 
 @pytest.fixture(scope="module", name="packed")
 def packed_fixture(tmp_path_factory):
-    """A dataset in each format, and one with splits, a card and shards of more than a part (8 MiB)."""
+    """A dataset in each format, and one with splits, a card and two shards of more than a part (8 MiB)."""
     folder = tmp_path_factory.mktemp("copies")
-    source = make_source(folder / "source", 60)
+    source = make_source(folder / "source", 30)
     for name in FORMATS:
-        packhorse("pack", source, folder / name, f"--format={name}", "--shard-samples=16")
-    for split, images in (("train", 40), ("val", 12)):
+        packhorse("pack", source, folder / name, f"--format={name}", "--shard-samples=8")
+    for split, images in (("train", 20), ("val", 4)):
         for i in range(images):
-            path = folder / "large" / split / f"class{i % 2}" / f"{i:03}.jpg"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(next(SHAPES.rglob("*.jpg")).read_bytes() + random.Random(i).randbytes(1_000_000))
-    packhorse("pack", folder / "large", folder / "splits", "--format=wds", "--shard-samples=20")
+            bytes = 9_000_000 if split == "train" and i in (2, 3) else 1000
+            put_padded(folder / f"large/{split}/class{i % 2}/{i:03}.jpg", bytes)
+    packhorse("pack", folder / "large", folder / "splits", "--format=wds", "--shard-samples=10")
     assert (folder / "splits/README.md").exists()
     return folder
 
@@ -47,10 +45,9 @@ def test_there_and_back_every_byte_is_the_same(name, packed, place, tmp_path):
 
 
 def test_from_one_bucket_to_another(packed, place, tmp_path):
-    packhorse("copy", packed / "splits", place.url, NO_CACHE)
-    other = place.url.replace("/packed", "/other")
-    packhorse("copy", place.url, other, NO_CACHE)
-    assert place.files("other") == files_below(packed / "splits")
+    packhorse("copy", packed / "wds", place.url, NO_CACHE)
+    packhorse("copy", place.url, place.url.replace("/packed", "/other"), NO_CACHE)
+    assert place.files("other") == files_below(packed / "wds")
     assert not (tmp_path / "other.partial").exists()
 
 
@@ -97,20 +94,23 @@ def test_faults_on_the_way_change_nothing(packed, place, in_front_of, seaweed, m
     assert sum(proxy.counters()["faults"].values()) > 5
 
 
+@pytest.mark.parametrize("file", ["shard-000000.tar", "shard-000001.index", "dataset.json"])
 @pytest.mark.parametrize("way", ["up", "down"])
-def test_killed_at_any_time_the_same_command_completes_it(way, packed, place, in_front_of, seaweed, monkeypatch, tmp_path):
+def test_killed_at_any_file_the_same_command_completes_it(way, file, packed, place, in_front_of, seaweed, monkeypatch, tmp_path):
+    """A file's request stalls: there the process is killed."""
     if way == "down":
         packhorse("copy", packed / "splits", place.url, NO_CACHE)
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", in_front_of(seaweed, total_bytes_per_s=40 << 20).url)
+    method = "PUT" if way == "up" else "GET"
+    proxy = in_front_of(seaweed, plan=Plan([Rule(Stall(10), path=f"*/train/{file}", method=method)]))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
     command = ["copy", packed / "splits", place.url] if way == "up" else ["copy", place.url, tmp_path / "back"]
-    for killed in range(8):
-        process = subprocess.Popen([PACKHORSE, *command, NO_CACHE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.15 * killed)  # whenever that is
-        process.kill()
-        process.wait()
-        assert way == "up" or not (tmp_path / "back").exists() or tree(tmp_path / "back") == tree(packed / "splits")
-    if way == "up" or not (tmp_path / "back").exists():
-        packhorse(*command, NO_CACHE)
+    process = subprocess.Popen([PACKHORSE, *command, NO_CACHE], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: proxy.counters()["faults"])
+    process.kill()
+    process.wait()
+    assert way == "up" or not (tmp_path / "back").exists()
+    proxy.plan = Plan()
+    packhorse(*command, NO_CACHE)
     if way == "up":
         assert place.files() == files_below(packed / "splits") and place.uploads() == []
     else:
@@ -129,14 +129,15 @@ def test_an_interrupted_copy_of_another_dataset_leaves_nothing_behind(packed, tm
 
 
 def test_a_copy_that_is_stopped_says_so(packed, place, in_front_of, seaweed, monkeypatch, tmp_path):
-    packhorse("copy", packed / "splits", place.url, NO_CACHE)
-    proxy = in_front_of(seaweed, total_bytes_per_s=4 << 20)
+    packhorse("copy", packed / "wds", place.url, NO_CACHE)
+    proxy = in_front_of(seaweed, plan=Plan([Rule(Stall(10), path="*.tar")]))
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
     process = subprocess.Popen([PACKHORSE, "copy", place.url, tmp_path / "back", NO_CACHE], stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "back.partial").exists():
-        time.sleep(0.01)
+    wait_until(lambda: proxy.counters()["faults"])
     process.terminate()
-    assert "next:" in process.communicate(timeout=60)[1] and process.returncode == 143
+    proxy.plan = Plan()
+    proxy.call(lambda: [task.cancel() for task in proxy.tasks])  # ends the connections that stall: a stop waits for them
+    assert "next:" in process.communicate()[1] and process.returncode == 143
     assert not (tmp_path / "back").exists()
 
 

@@ -3,21 +3,18 @@
 import json
 import os
 import re
-import signal
+import shutil
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
 from fault_plan import Plan, Rule
 from faults import (
-    ContentRange, Cut, EndlessBody, Flip, Garbage, Hangup, Length, OkForRange, OtherRange, Reset, Size, TooMany,
-    Unavailable, WholeForRange,
+    Cut, EndlessBody, Flip, Garbage, Hangup, Length, OtherRange, Reset, Stall, TooMany, Unavailable, WholeForRange,
 )  # fmt: skip
-from python_support import BIN, DAMAGE, DONE, USAGE, packhorse, run, tree
+from python_support import DAMAGE, DONE, PACKHORSE, ROOT, TRAIN, USAGE, packhorse, run, tree
+from servers import wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
-PHOTOS = 160  # of the fixture `local`
+PHOTOS = 96  # of the fixture `local`
 
 
 @pytest.fixture(scope="module", name="unpacked")
@@ -48,8 +45,7 @@ def unpack(place, out, monkeypatch, *options):
 # The same samples
 
 
-@pytest.mark.parametrize("how", ["cache", "memory"])
-@pytest.mark.parametrize("kind", ["http", "https", "s3"])
+@pytest.mark.parametrize(("kind", "how"), [("http", "memory"), ("https", "cache"), ("s3", "cache"), ("s3", "memory")])
 def test_a_dataset_at_a_url_is_the_one_on_the_disk(request, kind, how, local, unpacked, tmp_path, monkeypatch):
     server = request.getfixturevalue("bucket" if kind == "s3" else "web")
     place = {
@@ -58,8 +54,7 @@ def test_a_dataset_at_a_url_is_the_one_on_the_disk(request, kind, how, local, un
         "s3": lambda: Place("s3://private/packed/train", server.environment()),
     }[kind]()
     cache = [f"--cache={tmp_path}/cache"] if how == "cache" else ["--no-cache"]
-    for _ in range(2):
-        assert unpack(place, tmp_path / f"out{_}", monkeypatch, *cache) == unpacked
+    assert unpack(place, tmp_path / "out", monkeypatch, *cache) == unpacked
     shown = place.run("inspect", place.url, "--list", "--json", *cache, monkeypatch=monkeypatch)
     here = run("inspect", local, "--list", "--json")
     assert shown.code == DONE and shown.out.replace(place.url, str(local)) == here.out
@@ -67,6 +62,16 @@ def test_a_dataset_at_a_url_is_the_one_on_the_disk(request, kind, how, local, un
     assert read.code == DONE and read.json["runs"][0]["images"] == PHOTOS, read
     if how == "cache":
         packhorse("cache", "verify", f"--cache={tmp_path}/cache")
+
+
+@pytest.mark.parametrize("kind", ["rclone_http", "rclone_s3"])
+def test_other_servers_give_it_too(request, kind, local, unpacked, tmp_path, monkeypatch):
+    """rclone as S3 answers ranges with 200 instead of 206."""
+    server = request.getfixturevalue(kind)
+    shutil.copytree(local, server.root / "private/train", dirs_exist_ok=True)
+    s3 = kind == "rclone_s3"
+    place = Place("s3://private/train" if s3 else f"{server.url}/private/train", server.environment() if s3 else None)
+    assert unpack(place, tmp_path / "out", monkeypatch, "--no-cache") == unpacked
 
 
 def test_splits_are_found_above_a_dataset(bucket, web, unpacked, tmp_path, monkeypatch):
@@ -96,23 +101,31 @@ def test_each_byte_is_fetched_once_and_then_found_in_the_cache(web, local, unpac
     assert bytes_of(proxy, ".tar") == bytes_of(proxy, ".index") == 0
 
 
+def reading(url, *options):
+    return subprocess.Popen([PACKHORSE, "bench", url, "--work=read", "--repeats=1", "--min-seconds=0", *options],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # fmt: skip
+
+
 def test_processes_share_a_cache(web, local, in_front_of, tmp_path):
     proxy = in_front_of(web, delay_ms=5)
-    command = [BIN / "packhorse", "bench", f"{proxy.url}/packed/train", f"--cache={tmp_path}/cache", "--work=read", "--repeats=1", "--min-seconds=0"]
-    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    processes = [reading(f"{proxy.url}/packed/train", f"--cache={tmp_path}/cache") for _ in range(4)]
     said = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, said
     assert bytes_of(proxy, ".tar") == sum(path.stat().st_size for path in local.glob("*.tar"))
 
 
-def test_a_process_killed_while_it_fetches_leaves_a_cache_that_is_right(web, unpacked, in_front_of, tmp_path, monkeypatch):
-    proxy = in_front_of(web, bytes_per_s=8 << 20)
+@pytest.mark.parametrize(("requests", "bytes"), [(0, 0), (0, 1 << 20), (1, 1 << 20)])
+def test_a_process_killed_while_it_fetches_leaves_a_cache_that_is_right(
+    requests, bytes, web, unpacked, in_front_of, tmp_path, monkeypatch
+):
+    """A fetch of a run stalls, after some bytes of it: there the process is killed."""
+    proxy = in_front_of(web, plan=Plan([Rule(Stall(bytes), path="*.tar", skip=requests)]))
     place, cache = Place(f"{proxy.url}/packed/train"), f"--cache={tmp_path}/cache"
-    for killed in range(10):
-        process = subprocess.Popen([BIN / "packhorse", "bench", place.url, cache, "--work=read", "--repeats=1"], stdout=subprocess.DEVNULL)
-        time.sleep(0.02 * killed)  # whenever that is: the cache is right at any time
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    process = reading(place.url, cache)
+    wait_until(lambda: proxy.counters()["faults"].get("stall") and proxy.counters()["bytes"] >= bytes)
+    process.kill()
+    process.communicate()
+    proxy.plan = Plan()
     assert unpack(place, tmp_path / "out", monkeypatch, cache) == unpacked
     packhorse("cache", "verify", cache)
 
@@ -121,9 +134,8 @@ def test_a_process_killed_while_it_fetches_leaves_a_cache_that_is_right(web, unp
 def test_a_run_that_ends_while_more_is_on_its_way_ends_well(web, in_front_of, tmp_path, how):
     proxy = in_front_of(web, delay_ms=20, bytes_per_s=4 << 20)
     cache = f"--cache={tmp_path}/cache" if how == "cache" else "--no-cache"
-    for _ in range(3):
-        result = run("bench", f"{proxy.url}/packed/train", cache, "--batch-size=4", "--max-images=8", "--repeats=1", "--min-seconds=0")
-        assert result.code == DONE and result.err == "", result
+    result = run("bench", f"{proxy.url}/packed/train", cache, "--batch-size=4", "--max-images=8", "--repeats=1", "--min-seconds=0")
+    assert result.code == DONE and result.err == "", result
 
 
 # Faults
@@ -131,11 +143,10 @@ def test_a_run_that_ends_while_more_is_on_its_way_ends_well(web, in_front_of, tm
 MENDED = [
     Cut(1000), Reset(), Hangup(), Unavailable(retry_after=0), Unavailable(), TooMany(retry_after=0), OtherRange(), Flip(at=100),
 ]  # fmt: skip
-LIES = [Length(-7), Length(7), ContentRange(1), WholeForRange(), OkForRange(), Garbage(), Size(1)]
+LIES = [Length(7), WholeForRange(), Garbage()]  # others: web_store_test.cc
 
 
-@pytest.mark.parametrize("how", ["cache", "memory"])
-@pytest.mark.parametrize("kind", ["web", "bucket"])
+@pytest.mark.parametrize(("kind", "how"), [("web", "cache"), ("bucket", "memory")])
 def test_faults_that_pass_change_nothing(request, kind, how, unpacked, in_front_of, tmp_path, monkeypatch):
     server = request.getfixturevalue(kind)
     others = [Unavailable(retry_after=0), Reset()]
@@ -166,7 +177,7 @@ def test_a_lie_is_an_error_and_nothing_wrong_is_kept(fault, web, unpacked, in_fr
     assert unpack(place, tmp_path / "again", monkeypatch, cache) == unpacked
 
 
-@pytest.mark.parametrize("fault", [Flip(at=5000), OtherRange(), EndlessBody(), Size(1)], ids=["flip", "range", "endless", "size"])
+@pytest.mark.parametrize("fault", [Flip(at=5000), EndlessBody()], ids=lambda fault: type(fault).__name__)
 def test_faults_that_stay_are_errors_and_nothing_wrong_is_kept(fault, web, unpacked, in_front_of, tmp_path, monkeypatch):
     proxy = in_front_of(web, plan=Plan([Rule(fault, path="*.tar")]))
     cache = f"--cache={tmp_path}/cache"
@@ -186,6 +197,13 @@ def test_what_is_not_there_or_not_allowed_is_said_without_secrets(bucket, tmp_pa
     assert result.code != DONE and "very-secret" not in result.err + result.out and "next: " in result.err, result
     unsigned = Place("s3://private/packed/train", bucket.environment(), "--no-sign-request")
     assert unsigned.run("inspect", unsigned.url, "--no-cache", monkeypatch=monkeypatch).code != DONE
+
+
+def test_a_certificate_of_nobody_or_of_another_host_is_refused(web, monkeypatch):
+    for url, trusted in ((web.https, web.wrong_certificate), (web.wrong_https, web.wrong_certificate)):
+        place = Place(f"{url}/packed/train", os.environ | {"SSL_CERT_FILE": str(trusted)}, "--no-cache")
+        result = place.run("inspect", place.url, monkeypatch=monkeypatch)
+        assert result.code != DONE and "certificate" in result.err, result
 
 
 def test_statistics_and_duplicates_are_those_of_the_disk(web, local):
@@ -210,55 +228,47 @@ def test_bench_says_what_was_fetched_and_reads_by_windows_first(web, tmp_path):
     assert f"packhorse_remote_fetched_runs_total {first['runs_fetched']}\n" in metrics
     page = (ROOT / "docs/trainer-watch.md").read_text()
     assert set(re.findall(r"# TYPE (packhorse_remote_\w+)", metrics)) == set(re.findall(r"`(packhorse_remote_\w+)`", page))
-    words = run("bench", url, *options).out
-    assert "window-first order" in words and "pass 1: 0 B in 0 requests, 0 repeated" in words, words
+    assert "pass 1: 0 B in 0 requests, 0 repeated" in run("bench", url, *options).out
     assert run("bench", url, "--work=read", "--no-cache", "--json").json["runs"][0]["order"] == "window"
 
 
-@pytest.mark.skipif(not (BIN / "packhorse-train").exists(), reason="built without the trainer")
+@pytest.mark.skipif(not TRAIN.exists(), reason="built without the trainer")
 def test_training_from_a_url_is_training_from_the_disk(web, bucket, local, tmp_path, monkeypatch):
-    def train(data, name, *options):
-        command = [BIN / "packhorse-train", "fit", f"--data={data}", "--arch=smallnet", "--image-size=32", "--batch-size=32"]
-        command += ["--epochs=2", "--workers=1", "--device=cpu", f"--out={tmp_path}/{name}", "--json", "--quiet", *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    def train(command, *options):
+        done = subprocess.run([TRAIN, command, "--device=cpu", "--json", *options], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["loss"]
 
     for name, value in bucket.environment().items():
         monkeypatch.setenv(name, value)
+    fit = ["--arch=smallnet", "--image-size=32", "--batch-size=32", "--epochs=1", "--workers=1", "--quiet"]
     cache = f"--cache={tmp_path}/cache"
-    expected = train(local, "here", "--order=window-first")
-    assert train(f"{web.url}/packed/train", "web", cache) == expected
-    assert train("s3://private/packed", "bucket", cache) == expected  # its split train
+    expected = train("fit", *fit, f"--data={local}", f"--out={tmp_path}/here", "--order=window-first")
+    assert train("fit", *fit, f"--data={web.url}/packed/train", f"--out={tmp_path}/web", cache) == expected
+    assert train("fit", *fit, "--data=s3://private/packed", f"--out={tmp_path}/bucket", cache) == expected  # its split train
     steps = next((tmp_path / "web/tensorboard").glob("*tfevents*")).read_bytes()
     assert b"counters/packhorse_remote_requests_total" in steps
-    score = [BIN / "packhorse-train", "eval", f"--checkpoint={tmp_path}/web/last.pt", "--json", "--device=cpu"]
-    here, there = (subprocess.run([*score, f"--data={data}", *more], capture_output=True, text=True, check=False)
-                   for data, more in ((local, []), (f"{web.url}/packed/train", [cache])))  # fmt: skip
-    assert here.returncode == there.returncode == 0, there.stderr
-    assert json.loads(here.stdout)["loss"] == json.loads(there.stdout)["loss"]
+    score = f"--checkpoint={tmp_path}/web/last.pt"
+    assert train("eval", score, f"--data={local}") == train("eval", score, f"--data={web.url}/packed/train", cache)
 
 
-def test_a_url_with_a_query_is_refused_and_not_shown(web):
-    result = run("inspect", f"{web.url}/packed/train?token=geheim", "--no-cache")
-    assert result.code == USAGE and "has a query" in result.err and "geheim" not in result.err + result.out, result
-
-
-def test_what_cannot_be_done_from_afar_says_so(web, local, tmp_path):
+def test_what_cannot_be_done_from_afar_says_so(web, local):
     url = f"{web.url}/packed/train"
+    result = run("inspect", f"{url}?token=geheim", "--no-cache")
+    assert result.code == USAGE and "has a query" in result.err and "geheim" not in result.err + result.out, result
     for words, command in {
         "only files can be read and written": ["repair", url, local],
         "cannot be made cold": ["bench", url, "--cold", "--no-cache"],
     }.items():
         result = run(*command)
         assert result.code != DONE and words in result.err and "next: " in result.err, result
-    assert run("bench", url, "--no-cache", "--repeats=1").out.startswith("decode, from afar, ")
-    assert run("bench", url, "--no-cache", "--repeats=1", "--warm").out.startswith("decode, warm, ")
+    shortly = ["bench", url, "--no-cache", "--repeats=1", "--min-seconds=0"]
+    assert run(*shortly).out.startswith("decode, from afar, ")
+    assert run(*shortly, "--warm").out.startswith("decode, warm, ")
 
 
 def test_options_for_urls_say_so_where_there_is_none(local, tmp_path):
     for option in (f"--cache={tmp_path}/cache", "--no-cache", "--endpoint=http://localhost:1", "--no-sign-request"):
         result = run("bench", local, option)
-        assert result.code == USAGE and "has no effect: nothing lies at a URL" in result.err
+        assert result.code == USAGE and "nothing lies at a URL" in result.err
     assert not (tmp_path / "cache").exists()
-    assert json.loads(run("inspect", local, "--json").out)["samples"] == PHOTOS

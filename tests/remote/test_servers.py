@@ -1,8 +1,6 @@
 """The servers that tests of remote storage run against do what these tests rely on."""
 
 import datetime
-import http.client
-import os
 import signal
 import ssl
 import subprocess
@@ -29,14 +27,6 @@ def got(url, headers=None, **more):
         return error.code, error.headers, error.read()
 
 
-def raw(server, path, headers):
-    """The same without urllib, which follows redirects."""
-    connection = http.client.HTTPConnection(*server.address, timeout=120)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    return answer.status, answer.headers, answer.read()
-
-
 def test_a_signature_is_that_of_awss_example():
     """https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html, "GET Object"."""
     signer = Signer("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
@@ -45,14 +35,6 @@ def test_a_signature_is_that_of_awss_example():
     headers = signer.headers("GET", "examplebucket.s3.amazonaws.com", "/test.txt", headers=ranged, now=when)
     wanted = "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
     assert headers["authorization"].endswith(f"Signature={wanted}")
-
-
-def test_a_signed_url_is_that_of_awss_example():
-    """https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html"""
-    signer = Signer("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
-    when = datetime.datetime(2013, 5, 24, tzinfo=datetime.timezone.utc)
-    query = signer.query("GET", "examplebucket.s3.amazonaws.com", "/test.txt", 86400, when)
-    assert query.endswith("X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
 
 
 @pytest.fixture(scope="module", name="filled")
@@ -64,38 +46,12 @@ def filled_fixture(seaweed):
     return seaweed
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_seaweed_has_what_was_put_into_it_under_any_name(filled, name):
+def test_seaweed_has_what_was_put_into_it_under_any_name(filled):
     client = filled.client()
-    wanted = CONTENT + bytes([NAMES.index(name)])
-    assert client.get("private", name) == wanted
-    assert client.get("private", name, (100, 299)) == wanted[100:300]
-    assert int(client.head("private", name)["content-length"]) == len(wanted)
-    assert got(client.signed_url("private", name))[2] == wanted
-
-
-def test_seaweed_lists_what_there_is(filled):
-    client = filled.client()
-    assert client.list("private").items() >= {name: len(CONTENT) + 1 for name in NAMES}.items()
-    assert list(client.list("private", "deep/")) == ["deep/er/file"]
-
-
-def test_seaweed_lists_more_than_one_page(seaweed):
-    client = seaweed.client()
-    names = [f"page/{i:05}" for i in range(25)]
-    for name in names:
-        client.put("private", name, b"x")
-    assert list(client.list("private", "page/", page=10)) == names
-
-
-def test_a_folder_comes_into_a_bucket_as_it_is(seaweed, tmp_path):
-    (tmp_path / "a/b").mkdir(parents=True)
-    (tmp_path / "top").write_bytes(b"1")
-    (tmp_path / "a/b/big").write_bytes(CONTENT * 600)  # of several chunks
-    client = seaweed.client()
-    assert client.put_folder("private", tmp_path, "folder/x") == ["folder/x/a/b/big", "folder/x/top"]
-    assert client.list("private", "folder/") == {"folder/x/a/b/big": len(CONTENT) * 600, "folder/x/top": 1}
-    assert client.get("private", "folder/x/a/b/big") == CONTENT * 600
+    for i, name in enumerate(NAMES):
+        assert client.get("private", name) == CONTENT + bytes([i])
+        assert client.get("private", name, (100, 299)) == CONTENT[100:300]
+    assert client.list("private", page=2).items() >= {name: len(CONTENT) + 1 for name in NAMES}.items()
 
 
 def test_seaweed_reads_for_everybody_in_one_bucket_alone(filled):
@@ -148,40 +104,6 @@ def test_nginx_serves_ranges_over_http_and_https(pages):
         assert headers["ETag"]
 
 
-def test_nginxs_certificates_are_trusted_by_nobody_else(pages):
-    with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
-        got(f"{pages.https}/deep/file.bin")
-    with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
-        got(f"{pages.wrong_https}/deep/file.bin", context=ssl.create_default_context(cafile=pages.wrong_certificate))
-
-
-def test_nginxs_odd_places_are_odd(pages):
-    ranged = {"Range": "bytes=0-9"}
-    assert raw(pages, "/without-ranges/deep/file.bin", ranged)[::2] == (200, CONTENT)
-    assert raw(pages, "/with-token/deep/file.bin", ranged)[0] == 403
-    assert raw(pages, f"/with-token/deep/file.bin?token={pages.token}", ranged)[::2] == (206, CONTENT[:10])
-    status, headers, _ = raw(pages, "/moved/deep/file.bin", {})
-    assert status == 302 and headers["Location"].endswith("/deep/file.bin")
-
-
-def test_rclone_serves_a_folder_over_http(rclone_http):
-    (rclone_http.root / "file.bin").write_bytes(CONTENT)
-    assert got(f"{rclone_http.url}/file.bin")[2] == CONTENT
-    assert got(f"{rclone_http.url}/file.bin", {"Range": "bytes=5-9"})[::2] == (206, CONTENT[5:10])
-
-
-def test_rclone_serves_a_folder_as_s3_and_is_odd_about_ranges(rclone_s3):
-    client = rclone_s3.client()
-    client.put("private", "sub/file.bin", CONTENT)
-    assert (rclone_s3.root / "private/sub/file.bin").read_bytes() == CONTENT
-    assert client.list("private", "sub/") == {"sub/file.bin": len(CONTENT)}
-    answer = client.request("GET", "private", "sub/file.bin", headers={"range": "bytes=5-9"})
-    assert answer.body == CONTENT[5:10] and answer.headers["content-range"] == f"bytes 5-9/{len(CONTENT)}"
-    assert answer.status == 200  # by the standard, 206
-    with pytest.raises(Refused, match="400"):  # as it is no signed request
-        rclone_s3.everybody().get("private", "sub/file.bin")
-
-
 STARTER = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -221,13 +143,3 @@ def test_a_server_that_does_not_start_says_why(tmp_path):
     assert "no such flag" in str(failed.value) and str(tmp_path) in str(failed.value)
 
 
-def test_a_program_that_is_not_installed_is_named():
-    with pytest.raises(servers.Missing, match="no no-such-program: run scripts/setup"):
-        servers.program("no-such-program")
-
-
-def test_servers_do_not_see_the_users_keys(monkeypatch, seaweed):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "the user's own")
-    environment = seaweed.environment()
-    assert environment["AWS_SECRET_ACCESS_KEY"] == seaweed.secret_key
-    assert os.environ["AWS_SECRET_ACCESS_KEY"] == "the user's own"

@@ -130,11 +130,12 @@ void Tree::end_branch(std::size_t level) {
     const Child& child = from.children[i];
     const std::string_view key = i == 0 ? std::string_view() : child.key;
     upper -= even(kNodeHead + key.size());
-    put(&bytes[lower], static_cast<std::uint16_t>(upper));
+    put(bytes.data() + lower, static_cast<std::uint16_t>(upper));
     lower += sizeof(std::uint16_t);
-    put(&bytes[upper], child.page);  // 48 bits of it: the key's size stands where the rest would
-    put(&bytes[upper + 6], static_cast<std::uint16_t>(key.size()));
-    put_text(&bytes[upper + kNodeHead], key);
+    put(bytes.data() + upper,
+        child.page);  // 48 bits of it: the key's size stands where the rest would
+    put(bytes.data() + upper + 6, static_cast<std::uint16_t>(key.size()));
+    put_text(bytes.data() + upper + kNodeHead, key);
   }
   const std::uint64_t page = next_page_++;
   ++branches_;

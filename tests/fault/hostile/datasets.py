@@ -1,10 +1,7 @@
 """Datasets whose manifest or index lies, as a forger's would: with every checksum and id matching. And foreign
 shards."""
 
-import ctypes
 import functools
-import hashlib
-import json
 import random
 import shutil
 import struct
@@ -13,20 +10,12 @@ from pathlib import Path
 
 from python_support import packhorse
 
-from . import Hostile
+from . import Hostile, forge
 from .archives import IMAGE, tar
+from .forge import FRAMES, IMAGES, KEYS, LABELS, PATHS, RANGES
 from .images import png
 
-RANGES, LABELS, IMAGES, KEYS, PATHS, FRAMES = 1, 3, 4, 6, 8, 13  # sections of an index: docs/formats/index.md
-CHECKSUM = slice(56, 64)
 PNM = b"P5 10 10 255\n" + bytes(range(100))
-
-
-@functools.cache
-def xxh3():
-    library = ctypes.CDLL("libxxhash.so.0")
-    library.XXH3_64bits.restype = ctypes.c_uint64
-    return lambda data: library.XXH3_64bits(bytes(data), ctypes.c_size_t(len(data)))
 
 
 @functools.cache
@@ -47,117 +36,57 @@ def sound(*options):
     return folder / "out"
 
 
-class Forged:
-    """A copy of a valid dataset; leaving the context updates all sums."""
+def forged(change, *options):
+    """Makes a copy of a valid dataset, and changes it."""
 
-    def __init__(self, path, *options):
+    def make(path):
         shutil.copytree(sound(*options), path)
-        self.path = path
-        self.manifest = json.loads((path / "dataset.json").read_text())
+        change(path)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        for shard in self.manifest["shards"]:
-            index = self.path / shard["index"]
-            if index.is_file():
-                data = index.read_bytes()
-                shard["index_bytes"], shard["index_sha256"] = len(data), hashlib.sha256(data).hexdigest()
-        for file in self.manifest["files"]:
-            if (self.path / file["file"]).is_file():
-                data = (self.path / file["file"]).read_bytes()
-                file["bytes"], file["sha256"] = len(data), hashlib.sha256(data).hexdigest()
-        self.write_manifest()
-
-    def write_manifest(self):
-        content = {name: value for name, value in self.manifest.items() if name not in ("packhorse", "id")}
-        text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-        self.manifest["id"] = hashlib.sha256(text.encode()).hexdigest()
-        whole = json.dumps(self.manifest, indent=1, ensure_ascii=False) + "\n"
-        (self.path / "dataset.json").write_text(whole)
-        lines = [f"{shard['sha256']}  {shard['file']}\n{shard['index_sha256']}  {shard['index']}\n"
-                 for shard in self.manifest["shards"]]
-        lines += [f"{file['sha256']}  {file['file']}\n" for file in self.manifest["files"]]
-        lines.append(f"{hashlib.sha256(whole.encode()).hexdigest()}  dataset.json\n")
-        (self.path / "SHA256SUMS").write_text("".join(lines))
-
-    def edit_index(self, edit):
-        """Calls edit(data, sections) with the index and, by number, the (offset, length) of its sections."""
-        index = self.path / self.manifest["shards"][0]["index"]
-        data = bytearray(index.read_bytes())
-        sections = {}
-        for i in range(struct.unpack_from("<I", data, 12)[0]):
-            number, _, offset, length = struct.unpack_from("<IIQQ", data, 64 + 24 * i)
-            sections[number] = (offset, length)
-        edit(data, sections)
-        data[CHECKSUM] = bytes(8)
-        data[CHECKSUM] = struct.pack("<Q", xxh3()(data))
-        index.write_bytes(data)
+    return make
 
 
 def with_manifest(edit, *options):
-    def make(path):
-        with Forged(path, *options) as forged:
-            edit(forged.manifest)
-
-    return make
+    return forged(lambda path: forge.edit_manifest(path, edit), *options)
 
 
 def with_index(section, form, row, values, *options):
     """Overwrites a row of a column with numbers."""
 
-    def edit(data, sections):
-        struct.pack_into(form, data, sections[section][0] + row * struct.calcsize(form), *values)
+    def edit(index):
+        struct.pack_into(form, index.column(section), row * struct.calcsize(form), *values)
 
-    def make(path):
-        with Forged(path, *options) as forged:
-            forged.edit_index(edit)
-
-    return make
+    return forged(lambda path: forge.edit_index(path, edit), *options)
 
 
 def with_text(section, text, *options):
     """Overwrites a column of texts with `text`, repeated."""
 
-    def edit(data, sections):
-        offset, length = sections[section]
-        data[offset : offset + length] = (text * length)[:length]
+    def edit(index):
+        column = index.column(section)
+        column[:] = (text * len(column))[: len(column)]
 
-    def make(path):
-        with Forged(path, *options) as forged:
-            forged.edit_index(edit)
-
-    return make
+    return forged(lambda path: forge.edit_index(path, edit), *options)
 
 
 def every_image_is(kind, width, height, components, *options):
-    def edit(data, sections):
-        offset, length = sections[IMAGES]
-        for at in range(offset, offset + length, 12):
-            struct.pack_into("<IIBBBB", data, at, width, height, kind, components, 8, 1)
+    def edit(index):
+        column = index.column(IMAGES)
+        column[:] = struct.pack("<IIBBBB", width, height, kind, components, 8, 1) * (len(column) // 12)
 
-    def make(path):
-        with Forged(path, *options) as forged:
-            forged.edit_index(edit)
-
-    return make
+    return forged(lambda path: forge.edit_index(path, edit), *options)
 
 
 def with_class_names(text, *options):
-    def make(path):
-        with Forged(path, *options) as forged:
-            (path / "classes.txt").write_bytes(text)
+    def change(path):
+        (path / "classes.txt").write_bytes(text)
+        forge.reseal(path)
 
-    return make
+    return forged(change, *options)
 
 
 def raw_manifest(text):
-    def make(path):
-        shutil.copytree(sound("--format", "wds"), path)
-        (path / "dataset.json").write_text(text)
-
-    return make
+    return forged(lambda path: (path / "dataset.json").write_text(text), "--format", "wds")
 
 
 def shard(key, value, place=0):

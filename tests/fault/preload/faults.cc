@@ -6,9 +6,12 @@
 //     FAULT_AT     the number of the call that fails, from 1
 //     FAULT_DO     EIO, ENOSPC, EINTR, EEXIST, ENOMEM, ENOLCK; SHORT (half of it is written or
 //                  read); KILL (SIGKILL before the call), TORN (SIGKILL after half of it is
-//                  written), SEGV (SIGSEGV before the call, which the program may handle)
+//                  written), STOP (SIGSTOP before the call: the program is halted, and goes on with
+//                  SIGCONT), SEGV (SIGSEGV before the call, which the program may handle)
 //     FAULT_ALWAYS 1: all that follow fail, too
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
+//     FAULT_LOG    a file that gets a line for each write ("wrote INODE"), sync ("synced INODE", 0
+//                  for all) and rename ("renamed INODE", and "wrote INODE" of the new folder)
 //
 // A program that a signal ends, or a library with a code of its own, then prints on stderr where it
 // was: "FAULT FRAME: library(symbol+0x1)", the innermost call first. Only the process started with
@@ -18,6 +21,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +75,7 @@ constexpr std::array<const char*, kNumber> kGroups = {
     "open",  "read",     "write", "pwrite", "fsync", "rename", "link",  "unlink",
     "mkdir", "truncate", "close", "mmap",   "flock", "alloc",  "change"};
 
-enum class Fault { kNone, kErrno, kShort, kKill, kTorn, kCrash };
+enum class Fault { kNone, kErrno, kShort, kKill, kTorn, kStop, kCrash };
 
 constexpr std::size_t kFiles = 4096;
 
@@ -87,6 +91,7 @@ struct State {
   std::array<std::atomic<std::uint64_t>, kNumber> own_counts{};
   std::atomic<std::uint64_t>* counts = own_counts.data();
   std::array<std::atomic<bool>, kFiles> files{};  ///< open, and below the root
+  int log = -1;
 };
 
 State state;
@@ -109,7 +114,8 @@ void choose_fault(const char* what) {
       Named{"EINTR", Fault::kErrno, EINTR},   Named{"EEXIST", Fault::kErrno, EEXIST},
       Named{"ENOMEM", Fault::kErrno, ENOMEM}, Named{"ENOLCK", Fault::kErrno, ENOLCK},
       Named{"SHORT", Fault::kShort, 0},       Named{"KILL", Fault::kKill, 0},
-      Named{"TORN", Fault::kTorn, 0},         Named{"SEGV", Fault::kCrash, 0}};
+      Named{"TORN", Fault::kTorn, 0},         Named{"STOP", Fault::kStop, 0},
+      Named{"SEGV", Fault::kCrash, 0}};
   for (const Named& named : kFaults) {
     if (strcmp(named.name, what) != 0) continue;
     state.fault = named.fault;
@@ -197,6 +203,8 @@ __attribute__((constructor)) void begin() {
     if (shared == MAP_FAILED) abort();
     state.counts = static_cast<std::atomic<std::uint64_t>*>(shared);
   }
+  if (const char* const log = getenv("FAULT_LOG"))
+    state.log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   state.active = true;
 }
 
@@ -211,6 +219,7 @@ Fault fault_in(Group group, bool changes) {
   if (changes) due = is_due(kChange) || due;
   if (!due) return Fault::kNone;
   if (state.fault == Fault::kKill) kill(getpid(), SIGKILL);
+  if (state.fault == Fault::kStop) raise(SIGSTOP);
   if (state.fault == Fault::kCrash) raise(SIGSEGV);
   if (state.fault == Fault::kErrno) errno = state.error;
   return state.fault;
@@ -233,11 +242,46 @@ int remembered(int fd, bool ours) {
   return fd;
 }
 
+void note(const char* what, unsigned long inode) {
+  const int before = errno;
+  if (state.log >= 0) dprintf(state.log, "%s %lu\n", what, inode);
+  errno = before;
+}
+
+void note(const char* what, int fd) {
+  struct stat status {};
+  if (state.log >= 0 && fstat(fd, &status) == 0) note(what, status.st_ino);
+}
+
+void note_rename(int directory, const char* to) {
+  struct stat status {};
+  if (state.log < 0 || fstatat(directory, to, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+  note("renamed", status.st_ino);
+  const char* const name = strrchr(to, '/');
+  std::array<char, PATH_MAX> folder{'.'};
+  if (name != nullptr) memcpy(folder.data(), to, static_cast<std::size_t>(name - to));
+  if (fstatat(directory, folder.data(), &status, 0) == 0) note("wrote", status.st_ino);
+}
+
 /// Wraps a call that either works or fails.
 template <class Call>
 int whole(bool ours, Group group, bool changes, const Call& call) {
   if (ours && fault_in(group, changes) == Fault::kErrno) return -1;
   return call();
+}
+
+template <class Call>
+int syncing(int fd, const Call& call) {
+  const int done = whole(is_ours(fd), kSync, true, call);
+  if (done == 0 && is_ours(fd)) note("synced", fd);
+  return done;
+}
+
+template <class Call>
+int renaming(bool ours, int to_at, const char* to, const Call& call) {
+  const int done = whole(ours, kRename, true, call);
+  if (done == 0 && ours) note_rename(to_at, to);
+  return done;
 }
 
 template <class Call>
@@ -250,6 +294,7 @@ int opening(bool ours, int flags, const Call& call) {
 template <class Call>
 ssize_t moving(int fd, Group group, std::size_t size, const Call& call) {
   if (!is_ours(fd)) return call(size);
+  if (group != kRead) note("wrote", fd);
   switch (fault_in(group, group != kRead)) {
     case Fault::kErrno:
       return -1;
@@ -362,30 +407,32 @@ ssize_t pwrite64(int fd, const void* from, size_t size, off64_t at) {
 
 int fsync(int fd) {
   REAL(fsync);
-  return whole(is_ours(fd), kSync, true, [&] { return real(fd); });
+  return syncing(fd, [&] { return real(fd); });
 }
 int fdatasync(int fd) {
   REAL(fdatasync);
-  return whole(is_ours(fd), kSync, true, [&] { return real(fd); });
+  return syncing(fd, [&] { return real(fd); });
 }
 int syncfs(int fd) noexcept {
   REAL(syncfs);
-  return whole(is_ours(fd), kSync, true, [&] { return real(fd); });
+  const int done = whole(is_ours(fd), kSync, true, [&] { return real(fd); });
+  if (done == 0 && is_ours(fd)) note("synced", 0UL);
+  return done;
 }
 
 int rename(const char* from, const char* to) noexcept {
   REAL(rename);
-  return whole(is_ours(from), kRename, true, [&] { return real(from, to); });
+  return renaming(is_ours(from), AT_FDCWD, to, [&] { return real(from, to); });
 }
 int renameat(int from_at, const char* from, int to_at, const char* to) noexcept {
   REAL(renameat);
-  return whole(is_ours(from_at, from), kRename, true,
-               [&] { return real(from_at, from, to_at, to); });
+  return renaming(is_ours(from_at, from), to_at, to,
+                  [&] { return real(from_at, from, to_at, to); });
 }
 int renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) noexcept {
   REAL(renameat2);
-  return whole(is_ours(from_at, from), kRename, true,
-               [&] { return real(from_at, from, to_at, to, flags); });
+  return renaming(is_ours(from_at, from), to_at, to,
+                  [&] { return real(from_at, from, to_at, to, flags); });
 }
 int link(const char* from, const char* to) noexcept {
   REAL(link);

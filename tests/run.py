@@ -1,0 +1,189 @@
+"""The steps of scripts/test, which sets up before: checks the code, builds it, runs the tests, and sums up.
+
+What a step finds does not stop the next ones, unless they need what it makes. Exit code 0: every step and every test passed.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+import skips
+import touched
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+SKIPPED, TIMES = BUILD / "skipped.jsonl", BUILD / "test-times.jsonl"
+ARCHIVES = {"imagenet200.tar": "imagenet", "cifar10-jpeg.tar.zst": "cifar10", "bccd.tar.zst": "bccd"}
+JOBS = str(os.cpu_count())
+SLOWEST = 20
+
+
+def say(text):
+    print(f"test: {text}", flush=True)
+
+
+class Failed(Exception):
+    """A step has failed, and said why."""
+
+
+def call(*command, **options):
+    if subprocess.run([str(word) for word in command], cwd=ROOT, check=False, **options).returncode != 0:
+        raise Failed
+
+
+class Run:
+    """The steps that were done, with their seconds, and the tests that they ran."""
+
+    def __init__(self, setup_seconds):
+        self.seconds = {"setup": setup_seconds}
+        self.failed = []  # names of steps
+        self.times = Counter()  # test -> seconds
+        self.counts = Counter()
+
+    @contextlib.contextmanager
+    def step(self, name):
+        say(name)
+        began = time.monotonic()
+        try:
+            yield
+        except Failed:
+            self.failed.append(name)
+            say(f"{name}: FAILED")
+        finally:
+            self.seconds[name] = time.monotonic() - began
+
+    def has_failed(self, name):
+        return name in self.failed
+
+    def note(self, test, outcome, seconds=0.0):
+        self.counts[outcome] += 1
+        self.times[test] += seconds
+
+    def sum_up(self):
+        say(f"the {SLOWEST} slowest:")
+        for test, seconds in self.times.most_common(SLOWEST):
+            say(f"  {seconds:6.1f} s  {test}")
+        skips_are_fine = skips.main(SKIPPED) == 0
+        say("minutes: " + ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in self.seconds.items()))
+        say(f"{sum(self.seconds.values()) / 60:.1f} minutes in all")
+        for name in self.failed:
+            say(f"FAILED: {name}")
+        counts = self.counts
+        say(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+        return skips_are_fine and not self.failed
+
+
+def unpack_photos():
+    """Unpacks the archives of real photos that are there, each once, and links the archive beside its folder."""
+    source = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data"))
+    target = BUILD / "test-data"
+    for archive, name in ARCHIVES.items():
+        if not (source / archive).exists():
+            continue
+        target.mkdir(parents=True, exist_ok=True)
+        link = target / archive
+        link.unlink(missing_ok=True)
+        link.symlink_to((source / archive).resolve())
+        unfinished = target / f"{name}.partial"
+        if not (target / name).exists():
+            call("rm", "-rf", unfinished)
+            unfinished.mkdir()
+            call("tar", "-xf", link, "-C", unfinished)
+            unfinished.rename(target / name)
+    return target
+
+
+def build(preset):
+    call("cmake", "--preset", preset, "--log-level=WARNING", "-DPACKHORSE_REQUIRE_PYTEST=ON", stdout=subprocess.DEVNULL)
+    call("cmake", "--build", "--preset", preset, "--parallel", JOBS)
+
+
+def run_ctest(run, preset, *options):
+    """Runs the tests of a preset that are not Python, and notes their results."""
+    results = BUILD / f"ctest-{preset}.xml"
+    results.unlink(missing_ok=True)
+    try:
+        call("ctest", "--preset", preset, "--parallel", JOBS, "--output-junit", results, *options)
+    finally:
+        if results.exists():
+            for case in ElementTree.parse(results).iter("testcase"):
+                outcome = {"run": "passed", "fail": "failed"}.get(case.get("status"), "skipped")
+                run.note(f"{preset}: {case.get('name')}", outcome, float(case.get("time")))
+
+
+def run_pytest(run, tests, *options):
+    TIMES.unlink(missing_ok=True)
+    environment = os.environ | {"PACKHORSE_TIMES": str(TIMES), "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-n", JOBS, "--dist", "loadfile", "--no-loadscope-reorder", *options, *tests]
+    try:
+        call(*command, env=environment)
+    finally:
+        outcomes, seconds = {}, Counter()
+        for line in TIMES.read_text(encoding="utf-8").splitlines() if TIMES.exists() else ():
+            row = json.loads(line)
+            seconds[row["test"]] += row["seconds"]
+            if outcomes.get(row["test"], "passed") == "passed":
+                outcomes[row["test"]] = row["outcome"]
+        for test, outcome in outcomes.items():
+            run.note(test, outcome, seconds[test])
+
+
+def has_earlier_commit():
+    command = ["git", "-C", ROOT, "rev-parse", "--quiet", "--verify", "HEAD^"]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--setup-seconds", type=float, default=0)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--since", metavar="COMMIT")
+    parser.add_argument("tests", nargs="*", metavar="TEST")
+    options = parser.parse_args()
+    if options.since and options.tests:
+        parser.error("--since chooses the tests itself: give it or names of tests")
+
+    run = Run(options.setup_seconds)
+    BUILD.mkdir(exist_ok=True)
+    SKIPPED.unlink(missing_ok=True)
+    os.environ |= {"PACKHORSE_SKIPS": str(SKIPPED), "PACKHORSE_BIN": str(BUILD / "release/bin"), "PACKHORSE_ROOT": str(ROOT)}
+    os.environ["PACKHORSE_TEST_DATA"] = str(unpack_photos())
+
+    if not options.tests:
+        with run.step("check"):
+            call("scripts/check")
+    with run.step("build"):
+        build("release")
+    if run.has_failed("build"):
+        return run.sum_up()
+
+    chosen = touched.chosen(options.tests, options.since)
+    labels = () if options.tests else ("--label-exclude", "pytest" if options.all else "pytest|thorough")
+    if chosen.programs is None or chosen.programs:
+        with run.step("test programs"):
+            run_ctest(run, "release", *labels, *chosen.as_ctest())
+    if chosen.files:
+        with run.step("Python tests"):
+            run_pytest(run, chosen.files, *(() if options.all or options.tests else ("-m", "not thorough")))
+    if options.all:
+        for preset in ("sanitize", "tsan"):
+            with run.step(preset):
+                build(preset)
+                run_ctest(run, preset, *chosen.as_ctest())
+        with run.step("clang-tidy"):
+            since = options.since or ("HEAD^" if has_earlier_commit() else None)
+            call("scripts/check", *(("--since", since) if since else ()), "tidy")
+        with run.step("site"):
+            call("scripts/site")
+    return run.sum_up()
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)

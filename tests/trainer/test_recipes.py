@@ -1,0 +1,75 @@
+"""The lines that docs/sources.md gives for files that packhorse does not read."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from python_support import ROOT, SHAPES, listed, pack, paths
+
+pytestmark = pytest.mark.thorough
+
+def recipe(heading):
+    """The Python under that heading of docs/sources.md."""
+    page = (ROOT / "docs/sources.md").read_text()
+    section = re.split(r"^#+ ", page.split(f"### {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
+    return re.search(r"```python\n(.*?)```", section, re.S).group(1)
+
+
+def run_recipe(heading, folder, *files):
+    done = subprocess.run(
+        [sys.executable, "-c", recipe(heading), *files], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_chunked_hdf5_with_labels_in_a_file_of_their_own(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(0).integers(0, 256, (1300, 8, 8, 3), np.uint8)
+    labels = (np.arange(1300) % 2).astype(np.uint8).reshape(-1, 1, 1, 1)
+    files = []
+    for split, part in (("train", slice(0, 1200)), ("valid", slice(1200, 1300))):
+        for key, array in (("x", pixels[part]), ("y", labels[part])):
+            files.append(f"camelyonpatch_level_2_split_{split}_{key}.h5")
+            with h5py.File(tmp_path / files[-1], "w") as file:
+                file.create_dataset(key, data=array, chunks=True, compression="gzip")
+    run_recipe("HDF5", tmp_path, *files)
+    report = pack(tmp_path / "arrays", tmp_path / "out", "--format", "wds")
+    assert [split["split"] for split in report["splits"]] == ["train", "val"] and report["packed"] == 1300
+    for s in listed(tmp_path / "out/val"):
+        number = int(s["path"].split("/")[1].removesuffix(".png")) + 1200
+        with open(tmp_path / "out/val" / s["shard"], "rb") as shard:
+            shard.seek(s["offset"])
+            stored = np.asarray(image.open(io.BytesIO(shard.read(s["bytes"]))))
+        assert s["label"] == labels[number].item() and np.array_equal(stored, pixels[number])
+
+
+def test_parquet_as_the_hub_stores_images(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    names = ["no", "maybe", "yes"]
+    pictures = sorted(SHAPES.rglob("*.jpg"))[:30]
+    rows = [{"image": {"bytes": p.read_bytes(), "path": p.name}, "label": i % 3} for i, p in enumerate(pictures)]
+    features = {"image": {"_type": "Image"}, "label": {"names": names, "_type": "ClassLabel"}}
+    schema = arrow.schema(
+        [("image", arrow.struct([("bytes", arrow.binary()), ("path", arrow.string())])), ("label", arrow.int64())],
+        {"huggingface": json.dumps({"info": {"features": features}})},
+    )
+    files = {"train-00000-of-00002": rows[:10], "train-00001-of-00002": rows[10:20], "test-00000-of-00001": rows[20:]}
+    (tmp_path / "data").mkdir()
+    for name, part in files.items():
+        parquet.write_table(arrow.Table.from_pylist(part, schema), tmp_path / f"data/{name}.parquet")
+    run_recipe("Parquet", tmp_path, *(f"data/{name}.parquet" for name in files))
+    pack(tmp_path / "images", tmp_path / "out", "--format", "wds")
+    for split, wanted in (("train", rows[:20]), ("test", rows[20:])):
+        assert len(paths(tmp_path / "out" / split)) == len(wanted)
+        stored = {}
+        for s in listed(tmp_path / "out" / split):
+            with open(tmp_path / "out" / split / s["shard"], "rb") as shard:
+                shard.seek(s["offset"])
+                stored[shard.read(s["bytes"])] = s["path"].split("/")[0]
+        assert stored == {row["image"]["bytes"]: names[row["label"]] for row in wanted}

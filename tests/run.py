@@ -159,6 +159,9 @@ def main():
     if not options.tests:
         with run.step("check"):
             call("scripts/check")
+    if options.all:
+        with run.step("site"):  # before the tests of it
+            call("scripts/site")
     with run.step("build"):
         build("release")
     if run.has_failed("build"):
@@ -180,8 +183,6 @@ def main():
         with run.step("clang-tidy"):
             since = options.since or ("HEAD^" if has_earlier_commit() else None)
             call("scripts/check", *(("--since", since) if since else ()), "tidy")
-        with run.step("site"):
-            call("scripts/site")
     return run.sum_up()
 
 

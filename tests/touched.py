@@ -4,6 +4,7 @@ A test program is touched by the files that it was compiled from, as ninja knows
 the programs that the tests of its folder start. A file that is none of these touches everything.
 """
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -24,9 +25,11 @@ PROGRAMS = {
     "docs": ["all"],
     "scripts": ["all"],
 }
-READS = {"bench": ("bench/", "docs/"), "docs": ("docs/", "README.md", "CHANGELOG.md", "scripts/"), "scripts": ("scripts/", "bench/plot_report/"),
-         "cluster": ("scripts/cluster/",), "cli": ("README.md", "docs/sources.md")}  # fmt: skip
-TOUCHES_NOTHING = re.compile(r".*\.md|LICENSE|\.git.*|\.clang.*|mkdocs\.yml")
+READS = {"bench": ("bench/", "docs/"), "cli": ("README.md", "docs/sources.md"), "cluster": ("scripts/cluster/",),
+         "docs": ("docs/", "README.md", "CHANGELOG.md", "mkdocs.yml", "scripts/"), "python": ("python/packhorse/",),
+         "scripts": ("scripts/", "bench/plot_report/", "Containerfile"), "trainer": ("docs/schemas/", "docs/grafana/")}  # fmt: skip
+TOUCHES_NOTHING = re.compile(r".*\.md|LICENSE|\.git.*|\.clang.*")
+TOUCHES_ALL = re.compile(r".*CMake.*|.*\.cmake|scripts/(setup|packages\.txt|requirements.*)|tests/[^/]*|tests/support/.*")
 
 
 @dataclass
@@ -44,11 +47,10 @@ def ninja(*arguments):
     return subprocess.run(["ninja", "-C", BUILD, "-t", *arguments], capture_output=True, text=True, check=True).stdout
 
 
-def own(name, folder=BUILD):
-    """A path of ninja's relative to the project, or None for a file of the system."""
-    path = Path(folder, name)
-    path = path if ".." not in path.parts else Path(path).resolve()
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else None
+def own(name):
+    """A path of ninja's relative to the project, or None for a file of the system, of a package, or made by the build."""
+    path = os.path.relpath(os.path.join(BUILD, name), ROOT)
+    return None if path.startswith(("..", ".venv", "build")) else path
 
 
 def headers_of():
@@ -105,13 +107,12 @@ def since(commit):
 
     programs = {name for name, target in test_programs().items() if sources(target) & changed}
     files = [str(file) for folder, file in python_files() if is_touched(folder, file, changed, sources)]
-    explained = sources("all") | {name for name in changed if name.startswith(("tests/", "bench/", "scripts/", "docs/")) and "/" in name}
-    unexplained = sorted(name for name in changed - explained if not TOUCHES_NOTHING.fullmatch(name))
-    if any(name.startswith("tests/") and name.count("/") == 1 and name.endswith(".py") for name in changed):
-        unexplained.append("tests/*.py")
-    if unexplained:
-        print(f"test: all tests, since {unexplained[0]} may touch any", flush=True)
-        return Chosen(None, ["tests"])
+    known_to_tests = (*(f"tests/{folder}/" for folder in PROGRAMS), *(prefix for read in READS.values() for prefix in read))
+    for name in sorted(changed):
+        explained = name in sources("all") or name.startswith(known_to_tests) or TOUCHES_NOTHING.fullmatch(name)
+        if TOUCHES_ALL.fullmatch(name) or not explained:
+            print(f"test: all tests, since {name} may touch any", flush=True)
+            return Chosen(None, ["tests"])
     print(f"test: {len(changed)} files have changed since {commit}: {len(programs)} test programs, {len(files)} Python files", flush=True)
     return Chosen(programs, files)
 

@@ -44,7 +44,7 @@ def program(name):
     path = os.pathsep.join([*map(str, places), os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     found = shutil.which(name, path=path)
     if found is None:
-        raise Missing(f"no {name}: run scripts/setup")
+        raise Missing(f"no {name}: run scripts/setup --all")
     return found
 
 

@@ -188,7 +188,7 @@ TEST_CASE("shard index: what no image and no label can be is corrupt, though the
 
 TEST_CASE("shard index: a large one is checked as it is used, block by block") {
   const TemporaryDirectory directory;
-  constexpr std::size_t kRows = 600, kBlock = 256;
+  constexpr std::size_t kRows = 2100, kBlock = 256, kStep = 787;
   const auto write = [&](std::int64_t label_of_300, bool compressed = false) {
     std::vector<IndexEntry> entries;
     for (std::size_t i = 0; i < kRows; ++i) {
@@ -223,7 +223,7 @@ TEST_CASE("shard index: a large one is checked as it is used, block by block") {
     }
     // A flipped byte is found in its block alone, or when the file is opened; as padding, never.
     std::size_t at_once = 0, as_it_is_used = 0;
-    for (std::size_t at = 5; at < good.size(); at += 97) {
+    for (std::size_t at = 5; at < good.size(); at += kStep) {
       std::string damaged = good;
       damaged[at] = static_cast<char>(damaged[at] ^ 4);
       CAPTURE(at);
@@ -247,8 +247,8 @@ TEST_CASE("shard index: a large one is checked as it is used, block by block") {
       CHECK(bad_blocks.size() <= 2);  // where texts end concerns the block behind, too
       if (!bad_blocks.empty()) ++as_it_is_used;
     }
-    CHECK(at_once > 3);
-    CHECK(as_it_is_used > good.size() / 97 * 8 / 10);
+    CHECK(at_once > 0);
+    CHECK(as_it_is_used > good.size() / kStep * 8 / 10);
   }
   ShardIndex foreign = as_used(write(5));
   foreign.expect_labels_below(5);

@@ -22,6 +22,7 @@ BUILD = ROOT / "build"
 SKIPPED, TIMES = BUILD / "skipped.jsonl", BUILD / "test-times.jsonl"
 ARCHIVES = {"imagenet200.tar": "imagenet", "cifar10-jpeg.tar.zst": "cifar10", "bccd.tar.zst": "bccd"}
 JOBS = str(os.cpu_count())
+WORKERS = str(os.cpu_count() + 1)  # of pytest: some tests wait for servers
 SLOWEST = 20
 
 
@@ -121,7 +122,7 @@ def run_ctest(run, preset, *options):
 def run_pytest(run, tests, *options):
     TIMES.unlink(missing_ok=True)
     environment = os.environ | {"PACKHORSE_TIMES": str(TIMES), "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-n", JOBS, "--dist", "loadfile", "--no-loadscope-reorder", *options, *tests]
+    command = [sys.executable, "-m", "pytest", "-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder", *options, *tests]
     try:
         call(*command, env=environment)
     finally:

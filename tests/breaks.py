@@ -12,7 +12,6 @@ first. The other tests that can see the file run only if that one passes. Exit c
 
 import argparse
 import contextlib
-import io
 import json
 import os
 import re
@@ -29,10 +28,13 @@ ROOT = Path(__file__).resolve().parent.parent
 COPY = ROOT / "build/breaks"
 LOG = ROOT / "build/breaks.log"
 BUILD = COPY / "build"
+TIMES = BUILD / "test-times.jsonl"  # of pytest
 JOBS = str(os.cpu_count())
+WORKERS = str(os.cpu_count() + 1)  # of pytest, as in tests/run.py
 ENOUGH = 17  # with the tests of scripts/test alone
 LONGEST = 5400  # seconds of one command: a defect can make a test wait for ever
 QUICK = ("-m", "not thorough")
+TSAN = "tsan: "
 ASIDE = ("bench", "cluster", "docs", "scripts")  # they test pages, packages and other programs; some need git's history
 
 
@@ -47,16 +49,14 @@ class Break:
 
 BREAKS = [
     # The offset of a small value is counted from the end of its node, which may have a byte of padding.
-    Break("lmdb-value-offset", "libpack/formats/lmdb/tree.cc",
-          "pending_.push_back({tag, upper_ + kNodeHead + key.size()});",
+    Break("lmdb-value-offset", "libpack/formats/lmdb/tree.cc", "pending_.push_back({tag, upper_ + kNodeHead + key.size()});",
           "pending_.push_back({tag, upper_ + node_bytes - size});", "libpack"),
     # DALI's index moves a raw member to its NumPy header, and forgets that it is longer by that.
     Break("wds-npy-length", "libpack/formats/wds/members.cc",
           "      image.offset -= kNpyHeaderBytes;\n      image.length += kNpyHeaderBytes;\n",
           "      image.offset -= kNpyHeaderBytes;\n", "tests/cli/test_export_index.py"),
     # An empty field counts as one that the sample does not have.
-    Break("hdf5-empty-field", "libpack/formats/hdf5/writer.cc",
-          "column.present.push_back(field != nullptr ? 1 : 0);",
+    Break("hdf5-empty-field", "libpack/formats/hdf5/writer.cc", "column.present.push_back(field != nullptr ? 1 : 0);",
           "column.present.push_back(bytes.empty() ? 0 : 1);", "format_conformance"),
     # A file is renamed before its bytes are on the disk.
     Break("publish-unsynced", "libpack/base/file.cc",
@@ -64,111 +64,76 @@ BREAKS = [
           "void publish_file(const fs::path& from, const fs::path& to) {\n", "tests/fault/test_fault_loop.py"),
     # A run that goes on takes a staged shard by its size.
     Break("resume-unchecked", "libpack/packing/receipt.cc",
-          "return fs::file_size(file, code) == record.bytes && !code && sha256_file(file) == record.sha256;",
-          "return fs::file_size(file, code) == record.bytes && !code;", "libpack"),
+          "&& !code && sha256_file(file) == record.sha256;", "&& !code;", "libpack"),
     # The last column of a table is the label, whatever the header says.
-    Break("label-last-column", "libpack/labels/label_rows.cc",
-          "  path_at_ = path;\n  label_at_ = label;\n",
+    Break("label-last-column", "libpack/labels/label_rows.cc", "  path_at_ = path;\n  label_at_ = label;\n",
           "  path_at_ = path;\n  label_at_ = width_ - 1;\n", "tests/cli/test_labels.py"),
     # A folder "train_val" is the split "train".
     Break("split-of-two", "libpack/sources/layout/folder_roles.cc",
-          "if (parsed.unclear || parsed.splits.size() > 1) return {Kind::kUnclearSplit, {}};",
-          "if (parsed.unclear) return {Kind::kUnclearSplit, {}};", "libpack"),
+          "if (parsed.unclear || parsed.splits.size() > 1)", "if (parsed.unclear)", "libpack"),
     # The top of a YOLO box is half of its width above the centre.
-    Break("yolo-box-top", "libpack/annotations/yolo_labels.cc",
-          "object.top = y(line[2] - line[4] / 2);",
+    Break("yolo-box-top", "libpack/annotations/yolo_labels.cc", "object.top = y(line[2] - line[4] / 2);",
           "object.top = y(line[2] - line[3] / 2);", "tests/interop/test_annotations.py"),
     # Key points that are labelled but hidden stay where they were when the picture is resized.
-    Break("keypoints-hidden", "libpack/targets/pixel_map.cc",
-          "if (point.visibility == 0) continue;",
+    Break("keypoints-hidden", "libpack/targets/pixel_map.cc", "if (point.visibility == 0) continue;",
           "if (point.visibility != 2) continue;", "libpack"),
     # The table of rows points to the restart marker in front of each row, not behind it.
     Break("roi-table-marker", "libpack/jpeg/encode/scan_coder.cc",
-          """    if (s > 0) {
-      *out.at++ = 0xff;
-      *out.at++ = static_cast<std::uint8_t>(0xd0 + (s - 1) % 8);
-    }
-    if (s % per_row == 0) {
-      row_offsets_.push_back(static_cast<std::uint32_t>(out.at - memory_.data()));
-    }
-""",
-          """    if (s % per_row == 0) {
-      row_offsets_.push_back(static_cast<std::uint32_t>(out.at - memory_.data()));
-    }
-    if (s > 0) {
-      *out.at++ = 0xff;
-      *out.at++ = static_cast<std::uint8_t>(0xd0 + (s - 1) % 8);
-    }
-""", "libpack"),
+          "row_offsets_.push_back(static_cast<std::uint32_t>(out.at - memory_.data()));",
+          "row_offsets_.push_back(static_cast<std::uint32_t>(out.at - memory_.data()) - (s > 0 ? 2u : 0u));", "libpack"),
     # A window that ends with a block lacks the chroma sample behind it.
-    Break("jpeg-window-end", "libpack/jpeg/decode/strip.cc",
-          "last = (from + length - 1) / step + margin;",
+    Break("jpeg-window-end", "libpack/jpeg/decode/strip.cc", "last = (from + length - 1) / step + margin;",
           "last = (from + length - 1) / step;", "jpeg"),
     # EXIF orientations 6 and 8 are swapped.
     Break("exif-6-and-8", "libpack/image/picture.cc",
-          "    : flip_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),\n"
-          "      flip_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7),\n",
-          "    : flip_x(orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7),\n"
-          "      flip_y(orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8),\n", "libpack"),
+          "orientation == 8),\n      flip_y(orientation == 3 || orientation == 4 || orientation == 6 ||",
+          "orientation == 6),\n      flip_y(orientation == 3 || orientation == 4 || orientation == 8 ||", "libpack"),
     # The hash of the first field is not compared.
     Break("verify-first-field", "libpack/verify/payload_check.cc",
           "for (std::size_t field = 0; field < index.fields().size(); ++field) {",
           "for (std::size_t field = 1; field < index.fields().size(); ++field) {", "libpack"),
     # A body that was cut is not asked for again.
-    Break("http-cut-body", "libpack/storage/http/transfer.cc",
-          "    case CURLE_PARTIAL_FILE:\n    case CURLE_OPERATION_TIMEDOUT:\n",
+    Break("http-cut", "libpack/storage/http/transfer.cc", "    case CURLE_PARTIAL_FILE:\n    case CURLE_OPERATION_TIMEDOUT:\n",
           "    case CURLE_OPERATION_TIMEDOUT:\n", "storage"),
     # A run of the cache is marked as there before its bytes are written.
     Break("cache-marks-first", "libpack/storage/cache/cached_file.cc",
-          """    const bool written =
-        fd && write_where_room_is(fd.get(), range.offset, bytes, state_->files.data.path);
-    // Both are system calls, whose locks in the kernel keep them in this order for others.
-    if (written && state_->mark(run, std::byte{1})) {
-""",
-          """    const bool written = fd && state_->mark(run, std::byte{1});
-    // Both are system calls, whose locks in the kernel keep them in this order for others.
-    if (written && write_where_room_is(fd.get(), range.offset, bytes, state_->files.data.path)) {
-""", "cache"),
+          "    const bool written =\n        fd && write_where_room_is(fd.get(), range.offset, bytes, state_->files.data.path);\n"
+          "    // Both are system calls, whose locks in the kernel keep them in this order for others.\n"
+          "    if (written && state_->mark(run, std::byte{1})) {\n",
+          "    const bool written = fd && state_->mark(run, std::byte{1});\n"
+          "    // Both are system calls, whose locks in the kernel keep them in this order for others.\n"
+          "    if (written && write_where_room_is(fd.get(), range.offset, bytes, state_->files.data.path)) {\n", "cache"),
     # With several ranks, the state after some steps counts the samples of one rank.
     Break("resume-one-rank", "reader/order/order.cc",
           "return std::min(samples_, options_.done + steps * global_batch(options_));",
           "return std::min(samples_, options_.done + steps * static_cast<std::uint64_t>(options_.batch_size));", "reader"),
     # libjpeg begins a crop at a whole block, and the pixels are taken from where it was asked to begin.
-    Break("crop-begins-left", "reader/decode/jpeg_libjpeg.cc",
-          "  return static_cast<int>(x);\n", "  return left;\n", "reader"),
+    Break("crop-begins-left", "reader/decode/jpeg_libjpeg.cc", "  return static_cast<int>(x);\n", "  return left;\n", "reader"),
     # The producer of a batch's last sample says that it is ready without the lock.
-    Break("ring-unlocked", "reader/loader/ring.cc",
-          "  const std::lock_guard lock(mutex_);\n  filled.ready = true;\n",
+    Break("ring-unlocked", "reader/loader/ring.cc", "  const std::lock_guard lock(mutex_);\n  filled.ready = true;\n",
           "  filled.ready = true;\n", "tsan: reader"),
     # The boxes of a mirrored crop lie a pixel too far to the left.
-    Break("mirrored-boxes", "reader/augment/augment.cc",
-          "plan.flip ? size : 0,", "plan.flip ? size - 1 : 0,", "reader"),
+    Break("mirrored-boxes", "reader/augment/augment.cc", "plan.flip ? size : 0,", "plan.flip ? size - 1 : 0,", "reader"),
     # A checkpoint lacks the number of steps that AdamW corrects its averages by.
-    Break("adamw-steps", "trainer/optim/adamw.cc",
-          "return state_of({kMean, kSquare, kSteps});", "return state_of({kMean, kSquare});", "trainer_unit"),
+    Break("adamw-steps", "trainer/optim/adamw.cc", "state_of({kMean, kSquare, kSteps})", "state_of({kMean, kSquare})", "trainer_unit"),
 ]  # fmt: skip
 
 
 class Failed(Exception):
-    """A command has failed. Its output is in the log."""
-
-
-def say(text):
-    print(f"breaks: {text}", flush=True)
+    """A build has failed. Its output is in the log."""
 
 
 def call(*command):
-    """Runs a command in the copy. Ends it and all that it has started when it takes too long."""
+    """Runs a command in the copy, and returns its exit code. Ends it and all that it has started when it takes too long."""
+    words = list(map(str, command))
     with open(LOG, "ab") as log:
-        log.write(f"\n$ {' '.join(map(str, command))}\n".encode())
+        log.write(f"\n$ {' '.join(words)}\n".encode())
         log.flush()
-        process = subprocess.Popen(list(map(str, command)), cwd=COPY, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True)  # fmt: skip
+        process = subprocess.Popen(words, cwd=COPY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         try:
-            if process.wait(LONGEST) != 0:
-                raise Failed
+            return process.wait(LONGEST)
         except subprocess.TimeoutExpired:
-            raise Failed from None
+            return -signal.SIGKILL
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -187,102 +152,91 @@ def copy_checkout():
             shutil.copy(source, target)
     for folder, folders, files in os.walk(COPY):
         if Path(folder) == COPY:
-            folders[:] = [name for name in folders if name not in ("build", ".venv")]
+            folders[:] = [name for name in folders if name != "build"]
         for path in (Path(folder, name) for name in files):
             if str(path.relative_to(COPY)) not in names:
                 path.unlink()
     BUILD.mkdir(exist_ok=True)
+    LOG.write_bytes(b"")
     for name in (".venv", "build/test-data"):
         if not (COPY / name).is_symlink():
             (COPY / name).symlink_to(ROOT / name)
-    os.environ.setdefault("PACKHORSE_DATA", str(ROOT / "../shared/data"))
-    os.environ |= {"PACKHORSE_ROOT": str(COPY), "PACKHORSE_BIN": str(BUILD / "release/bin"),
+
+
+def set_environment():
+    """Sets what tests/run.py sets, for the copy."""
+    os.environ |= {"PACKHORSE_DATA": os.environ.get("PACKHORSE_DATA", str(ROOT / "../shared/data")),
+                   "PACKHORSE_ROOT": str(COPY), "PACKHORSE_BIN": str(BUILD / "release/bin"),
                    "PACKHORSE_TEST_DATA": str(BUILD / "test-data"), "PACKHORSE_SKIPS": str(BUILD / "skipped.jsonl"),
-                   "PACKHORSE_TIMES": str(BUILD / "test-times.jsonl"), "OMP_WAIT_POLICY": "passive",
-                   "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
-    sys.path.insert(0, str(COPY / "tests"))  # so that `import touched` looks at what the copy has built
-
-
-def fits(one, root):
-    return (root / one.file).read_text(encoding="utf-8").count(one.old) == 1
+                   "PACKHORSE_TIMES": str(TIMES), "OMP_WAIT_POLICY": "passive", "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+    sys.path.insert(0, str(COPY / "tests"))  # `import touched` then looks at what is built of the copy
 
 
 @contextlib.contextmanager
 def put_in(one):
-    if not fits(one, COPY):
-        raise SystemExit(f"breaks: {one.name} does not fit: its text is not in {one.file} exactly once")
+    """Has the defect in the copy for as long as the scope lasts."""
     path = COPY / one.file
     text = path.read_text(encoding="utf-8")
+    before, after = text.split(one.old)  # it is there once
     try:
-        path.write_text(text.replace(one.old, one.new), encoding="utf-8")
+        path.write_text(before + one.new + after, encoding="utf-8")
         yield
     finally:
         path.write_text(text, encoding="utf-8")
 
 
 def build(preset, *targets):
+    """Builds these targets, or all."""
+    commands = [("cmake", "--build", "--preset", preset, "--parallel", JOBS, *(("--target", *targets) if targets else ()))]
     if not (BUILD / preset / "build.ninja").exists():
-        call("cmake", "--preset", preset, "--log-level=WARNING", "-DPACKHORSE_REQUIRE_PYTEST=ON")
-    call("cmake", "--build", "--preset", preset, "--parallel", JOBS, *(("--target", *targets) if targets else ()))
+        commands.insert(0, ("cmake", "--preset", preset, "--log-level=WARNING", "-DPACKHORSE_REQUIRE_PYTEST=ON"))
+    if any(call(*command) != 0 for command in commands):
+        raise Failed
 
 
 def build_for(test):
-    """Builds what one test needs."""
+    """Builds what a test needs."""
     import touched
 
     if test.endswith(".py"):
         return build("release", "bin/packhorse", *touched.PROGRAMS[Path(test).parent.name])
-    preset, program = preset_and_program(test)
-    return build(preset, f"{program}_tests")
-
-
-def preset_and_program(test):
-    return ("tsan", test.removeprefix("tsan: ")) if test.startswith("tsan: ") else ("release", test)
+    return build("tsan" if test.startswith(TSAN) else "release", test.removeprefix(TSAN) + "_tests")
 
 
 def run_ctest(preset, *options):
-    """Runs test programs. Returns {program that fails: the names of its failing cases}."""
+    """Runs test programs. Returns {program that fails: the names of its cases that fail}."""
     results = BUILD / f"ctest-{preset}.xml"
     results.unlink(missing_ok=True)
-    prefix = "tsan: " if preset == "tsan" else ""
-    try:
-        call("ctest", "--preset", preset, "--parallel", JOBS, "--no-tests=ignore", "--output-junit", results, *options)
+    if call("ctest", "--preset", preset, "--parallel", JOBS, "--output-junit", results, *options) == 0:
         return {}
-    except Failed:
-        found = {}
-        for case in ElementTree.parse(results).iter("testcase") if results.exists() else ():
-            if case.get("status") == "fail":
-                name, output = prefix + case.get("name"), case.findtext("system-out") or ""
-                cases = dict.fromkeys(re.findall(r"^TEST CASE:\s+(.+?)\s*$", output, re.M))
-                found[name] = [f"{name}: {one}" for one in cases] or [name]
-        if not found:
-            raise
-        return found
+    found = {}
+    for case in ElementTree.parse(results).iter("testcase") if results.exists() else ():
+        if case.get("status") == "fail":
+            name = (TSAN if preset == "tsan" else "") + case.get("name")
+            cases = re.findall(r"^TEST CASE:\s+(.+?)\s*$", case.findtext("system-out") or "", re.M)
+            found[name] = [f"{name}: {one}" for one in dict.fromkeys(cases)] or [name]
+    if not found:
+        raise SystemExit(f"breaks: ctest has failed, but no test: see the end of {LOG}")
+    return found
 
 
 def run_pytest(tests, *options):
     """Returns {test that fails: its name}."""
-    times = Path(os.environ["PACKHORSE_TIMES"])
-    times.unlink(missing_ok=True)
-    try:
-        call(ROOT / ".venv/bin/python", "-m", "pytest", "-n", JOBS, "--dist", "loadfile", "--no-loadscope-reorder",
-             *options, *tests)  # fmt: skip
+    TIMES.unlink(missing_ok=True)
+    command = [ROOT / ".venv/bin/python", "-m", "pytest", "-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
+    if call(*command, *options, *tests) in (0, 5):  # 5: there was nothing to run
         return {}
-    except Failed:
-        rows = [json.loads(line) for line in times.read_text(encoding="utf-8").splitlines()] if times.exists() else []
-        if rows and all(row["outcome"] != "failed" for row in rows) and "thorough" in options and len(options) == 2:
-            return {}  # pytest calls it a failure when none of the files has a thorough test
-        found = {row["test"]: [row["test"]] for row in rows if row["outcome"] == "failed"}
-        return found or {"pytest": ["pytest did not come to its end"]}
+    rows = [json.loads(line) for line in TIMES.read_text(encoding="utf-8").splitlines()] if TIMES.exists() else []
+    return {row["test"]: [row["test"]] for row in rows if row["outcome"] == "failed"} or {"pytest": ["pytest as a whole"]}
 
 
 def run_named(tests, *options):
     """Runs tests by name. `options` are for pytest."""
     found, files = {}, [test for test in tests if ".py" in test]
-    for preset in ("release", "tsan"):
-        own = [preset_and_program(test)[1] for test in tests if test not in files and preset_and_program(test)[0] == preset]
-        if own:
-            found |= run_ctest(preset, "--tests-regex", f"^({'|'.join(map(re.escape, own))})$")
+    racing = {test for test in tests if test.startswith(TSAN)}
+    for preset, programs in (("release", {*tests} - {*files} - racing), ("tsan", racing)):
+        if programs:
+            found |= run_ctest(preset, "--tests-regex", f"^({'|'.join(programs).replace(TSAN, '')})$")
     return found | (run_pytest(files, *options) if files else {})
 
 
@@ -291,8 +245,7 @@ def run_others(one, everything):
     import touched
 
     touched.changed_since = lambda _: {one.file}
-    with contextlib.redirect_stdout(io.StringIO()):
-        chosen = touched.chosen((), one.name)
+    chosen = touched.chosen((), one.name)
     files = [file for file in chosen.files if Path(file).parent.name not in ASIDE]
     found = run_ctest("release", "--label-exclude", "pytest" if everything else "pytest|thorough", *chosen.as_ctest())
     for options in (QUICK, ("-m", "thorough")) if everything else (QUICK,):
@@ -304,7 +257,7 @@ def run_others(one, everything):
 def catch(one, everything):
     """The tests that pass without the defect and fail with it: {test: what it shows}."""
     with put_in(one):
-        if everything or not one.caught_by.startswith("tsan: "):
+        if everything or not one.caught_by.startswith(TSAN):
             build_for(one.caught_by)
             if found := run_named([one.caught_by], *QUICK):
                 return found
@@ -319,11 +272,22 @@ def catch(one, everything):
 
 def check_first(chosen, everything):
     """The tests that should find the defects must pass without them."""
-    tests = sorted({one.caught_by for one in chosen if everything or not one.caught_by.startswith("tsan: ")})
+    tests = {one.caught_by for one in chosen if everything or not one.caught_by.startswith(TSAN)}
     for test in tests:
         build_for(test)
     if found := run_named(tests, *QUICK):
         raise SystemExit(f"breaks: without any defect, these fail: {', '.join(found)}")
+
+
+def row_of(one, everything):
+    """Tries one defect, and prints what has caught it."""
+    began, found, words = time.monotonic(), [], "NOT CAUGHT"
+    try:
+        found = [name for shown in catch(one, everything).values() for name in shown]
+    except Failed:
+        words = f"DOES NOT BUILD: see the end of {LOG}"
+    print(f"{one.name:20}{one.file:46}" + (f"caught by {'; '.join(found[:3])}" if found else words), flush=True)
+    return {"name": one.name, "file": one.file, "caught_by": found, "seconds": round(time.monotonic() - began)}
 
 
 def main():
@@ -336,31 +300,27 @@ def main():
     if unknown := set(options.names) - {one.name for one in BREAKS}:
         parser.error(f"there is no defect {', '.join(sorted(unknown))}")
     chosen = [one for one in BREAKS if not options.names or one.name in options.names]
-    if lost := [one for one in chosen if not fits(one, ROOT)]:
-        raise SystemExit("breaks: not exactly once in their files: " + ", ".join(one.name for one in lost))
+    if lost := [one.name for one in chosen if (ROOT / one.file).read_text(encoding="utf-8").count(one.old) != 1]:
+        raise SystemExit(f"breaks: not exactly once in their files: {', '.join(lost)}")
     if options.list:
         for one in chosen:
-            say(f"{one.name:20}{one.file:46}{one.caught_by}")
+            print(f"{one.name:20}{one.file:46}{one.caught_by}")
         return 0
-    LOG.parent.mkdir(exist_ok=True)
-    LOG.write_bytes(b"")
-    rows = []
+    print(f"breaks: building {COPY.relative_to(ROOT)}", flush=True)
+    copy_checkout()
+    set_environment()
     try:
-        say(f"building {COPY.relative_to(ROOT)}")
-        copy_checkout()
         build("release")
         check_first(chosen, options.all)
-        for one in chosen:
-            began = time.monotonic()
-            found = [shown for test in catch(one, options.all).values() for shown in test]
-            say(f"{one.name:20}{one.file:46}" + (f"caught by {'; '.join(found[:3])}" if found else "NOT CAUGHT"))
-            rows.append({"name": one.name, "file": one.file, "caught_by": found, "seconds": round(time.monotonic() - began)})
-            if options.write:
-                options.write.write_text(json.dumps({"all": options.all, "breaks": rows}, indent=1) + "\n", encoding="utf-8")
     except Failed:
-        raise SystemExit(f"breaks: a command failed that must not: see the end of {LOG}") from None
+        raise SystemExit(f"breaks: the copy does not build: see the end of {LOG}") from None
+    rows = []
+    for one in chosen:
+        rows.append(row_of(one, options.all))
+        if options.write:
+            options.write.write_text(json.dumps({"all": options.all, "breaks": rows}, indent=1) + "\n", encoding="utf-8")
     caught = sum(bool(row["caught_by"]) for row in rows)
-    say(f"{caught} of {len(chosen)} caught")
+    print(f"breaks: {caught} of {len(chosen)} caught")
     return 0 if caught >= min(len(chosen), len(BREAKS) if options.all else ENOUGH) else 1
 
 

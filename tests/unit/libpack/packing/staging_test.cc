@@ -180,15 +180,18 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("pack: shards of another seed, class list or format are not kept") {
+TEST_CASE("pack: shards of other options are not kept") {
   const auto changes = {+[](PackOptions& options) { options.plan.seed = 1; },
                         +[](PackOptions& options) {
                           options.list.classes = {"c2", "c1", "c0"};
                         },
                         +[](PackOptions& options) { options.format = "lmdb"; },
+                        +[](PackOptions& options) { options.zstd_level = 3; },
+                        +[](PackOptions& options) { options.transform.quality = 80; },
                         +[](PackOptions& options) { options.limits.pixels = 5; }};
   for (const auto& change : changes) {
     PackPlace place;
+    place.options.image = "resize";
     place.put_broken();
     place.pack();
     place.allow(1);

@@ -117,6 +117,7 @@ TEST_CASE(
     "pixel map: objects are mapped, and places of key points that are not labelled are kept") {
   Objects objects = made_objects();
   objects.keypoints[0] = {9, 9, 0};
+  objects.keypoints[2].visibility = 1;
   objects.runs = {0, 0, 5, 5};
   objects.counts = {22, 4, 6, 4, 84};  // rows 2 to 5 of columns 2 and 3
   const PixelMap half = {.scale_x = .5, .scale_y = .5, .flip_y = true, .width = 6, .height = 5};
@@ -126,6 +127,7 @@ TEST_CASE(
   CHECK(mapped.outlines[4] == Point{.5, 4.65});
   CHECK(mapped.keypoints[0] == Keypoint{9, 9, 0});
   CHECK(mapped.keypoints[1] == Keypoint{1.5f, 3, 2});
+  CHECK(mapped.keypoints[2] == Keypoint{1.5f, 3, 1});
   CHECK(mapped.runs == std::vector<std::uint32_t>{0, 0, 3, 3});
   // Rows 1 and 2 of column 1, mirrored.
   CHECK(mapped.counts == RunLengths{7, 2, 21});

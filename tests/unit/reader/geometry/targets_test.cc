@@ -28,9 +28,10 @@ Objects boxes_of(std::vector<Box> boxes) {
 
 /// What becomes of objects in a picture of 100 x 50 of which the middle 50 x 50 is shown twice as
 /// large.
-Objects placed(const Objects& objects, const TargetRules& rules = {}) {
+Objects placed(const Objects& objects, const TargetRules& rules = {}, bool flip = false) {
   PicturePlan plan;
-  plan.placement = placement_of({.x = 25, .w = 50, .h = 50, .scaled_w = 100, .scaled_h = 100}, 100);
+  plan.placement = placement_of(
+      {.x = 25, .w = 50, .h = 50, .scaled_w = 100, .scaled_h = 100, .flip = flip}, 100);
   Objects to;
   add_objects(objects, picture_of(100, 50), plan, {100, 100}, rules, to);
   return to;
@@ -49,6 +50,17 @@ TEST_CASE("targets: boxes are moved, cut at the edge, and dropped where too litt
   CHECK(all.areas[1] == 400);          // half of 20 x 10, four times as large
   CHECK(placed(objects).size() == 2);  // half a pixel of the last is less than min_side
   CHECK(placed(objects, {.min_visible = .6}).size() == 1);
+}
+
+TEST_CASE("targets: a mirrored crop mirrors boxes and key points") {
+  Objects objects = boxes_of({{30, 10, 40, 20}, {15, 0, 35, 10}});
+  objects.keypoints = {{30, 15, 2}, {26, 1, 1}};
+  objects.keypoints_each = {1};
+  const Objects to = placed(objects, {}, true);
+  REQUIRE(to.size() == 2);
+  CHECK(to.boxes[0] == Box{70, 20, 90, 40});
+  CHECK(to.boxes[1] == Box{80, 0, 100, 20});
+  CHECK(to.keypoints == std::vector<Keypoint>{{90, 30, 2}, {98, 2, 1}});
 }
 
 TEST_CASE(

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def made_once(tmp_path_factory):
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not folder.exists():
                 unfinished = root / f"made-{name}.unfinished"
+                shutil.rmtree(unfinished, ignore_errors=True)  # of a test whose make() has failed
                 unfinished.mkdir()
                 make(unfinished)
                 unfinished.rename(folder)

@@ -7,6 +7,7 @@ the programs that the tests of its folder start. A file that is none of these to
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,10 +78,11 @@ def changed_since(commit):
 
 
 def test_programs():
-    """name of ctest -> target of ninja"""
+    """name of ctest -> target of ninja, or None where it starts no test program"""
     listed = subprocess.run(["ctest", "-N", "-V"], cwd=BUILD, capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^\d+: Test command: (.*)\n(?:.*\n)*?\s+Test\s+#\d+: (\S+)", listed, re.M)
-    return {name: found[1] for command, name in commands if (found := re.search(rf"{re.escape(str(BUILD))}/(bin/\w+)", command))}
+    found = {name: re.search(rf"{re.escape(str(BUILD))}/(bin/\w+)", command) for command, name in commands}
+    return {name: place and place[1] for name, place in found.items()}
 
 
 def is_touched(folder, file, changed, sources):
@@ -105,7 +107,7 @@ def since(commit):
             known[target] = sources_of(target, headers)
         return known[target]
 
-    programs = {name for name, target in test_programs().items() if sources(target) & changed}
+    programs = {name for name, target in test_programs().items() if target and sources(target) & changed}
     files = [str(file) for folder, file in python_files() if is_touched(folder, file, changed, sources)]
     known_to_tests = (*(f"tests/{folder}/" for folder in PROGRAMS), *(prefix for read in READS.values() for prefix in read))
     for name in sorted(changed):
@@ -123,4 +125,7 @@ def chosen(tests, commit):
     if not tests:
         return Chosen(None, ["tests"])
     files = [test for test in tests if test.partition("::")[0].endswith(".py") or Path(ROOT, test).is_dir()]
-    return Chosen({re.escape(test) for test in tests if test not in files}, files)
+    programs, known = set(tests) - set(files), test_programs()
+    if unknown := programs - known.keys():
+        sys.exit(f"test: there is no test {', '.join(sorted(unknown))}\n  next: give a file of tests/, or one of: {', '.join(sorted(known))}")
+    return Chosen({re.escape(name) for name in programs}, files)

@@ -3,7 +3,7 @@
     with Slurm(folder) as slurm:
         slurm.run("sbatch", "--wrap", "hostname")
 
-Needs the packages slurm-wlm and munge (scripts/setup), and root.
+Needs the packages slurm-wlm and munge (scripts/setup --all), and root.
 """
 
 import os

@@ -229,12 +229,12 @@ TEST_CASE("shard index: a large one is checked as it is used, block by block") {
       CAPTURE(at);
       CHECK(is_corrupt(directory / "index", damaged));
       std::set<std::size_t> bad_blocks;
+      std::size_t wrong = 0;
       try {
         const ShardIndex some = as_used(damaged);
         for (std::size_t i = 0; i < kRows; ++i) {
           try {
-            const std::string_view key = some.key(i);
-            CHECK(key == whole.key(i));
+            if (some.key(i) != whole.key(i)) ++wrong;
           } catch (const Error& error) {
             CHECK(error.kind() == ErrorKind::kCorrupt);
             bad_blocks.insert(i / kBlock);
@@ -244,6 +244,7 @@ TEST_CASE("shard index: a large one is checked as it is used, block by block") {
         CHECK(error.kind() == ErrorKind::kCorrupt);
         ++at_once;
       }
+      CHECK(wrong == 0);
       CHECK(bad_blocks.size() <= 2);  // where texts end concerns the block behind, too
       if (!bad_blocks.empty()) ++as_it_is_used;
     }

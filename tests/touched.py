@@ -78,11 +78,11 @@ def changed_since(commit):
 
 
 def test_programs():
-    """name of ctest -> target of ninja, or None where it starts no test program"""
+    """name of ctest -> the target of ninja that it is about; all of them where its command names none"""
     listed = subprocess.run(["ctest", "-N", "-V"], cwd=BUILD, capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^\d+: Test command: (.*)\n(?:.*\n)*?\s+Test\s+#\d+: (\S+)", listed, re.M)
-    found = {name: re.search(rf"{re.escape(str(BUILD))}/(bin/\w+)", command) for command, name in commands}
-    return {name: place and place[1] for name, place in found.items()}
+    found = {name: re.search(rf"{re.escape(str(BUILD))}/(bin/[\w-]+)", command) for command, name in commands}
+    return {name: place[1] if place else "all" for name, place in found.items()}
 
 
 def is_touched(folder, file, changed, sources):
@@ -107,7 +107,7 @@ def since(commit):
             known[target] = sources_of(target, headers)
         return known[target]
 
-    programs = {name for name, target in test_programs().items() if target and sources(target) & changed}
+    programs = {name for name, target in test_programs().items() if sources(target) & changed}
     files = [str(file) for folder, file in python_files() if is_touched(folder, file, changed, sources)]
     known_to_tests = (*(f"tests/{folder}/" for folder in PROGRAMS), *(prefix for read in READS.values() for prefix in read))
     for name in sorted(changed):

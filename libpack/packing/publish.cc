@@ -30,11 +30,11 @@ std::vector<Reject> SplitWork::rejects() const {
 }
 
 std::string rejects_text(const std::vector<Reject>& rejects) {
-  using Json = nlohmann::ordered_json;
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
   for (const Reject& reject : rejects) {
-    const Json line = {{"path", reject.path}, {"reason", reject.reason}};
-    text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const nlohmann::ordered_json line = {{"path", reject.path}, {"reason", reject.reason}};
+    text += line.dump(-1, ' ', false, kReplace) + "\n";
   }
   return text;
 }

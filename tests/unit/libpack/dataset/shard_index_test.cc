@@ -234,7 +234,7 @@ TEST_CASE("shard index: a large one is checked as it is used, block by block") {
         const ShardIndex some = as_used(damaged);
         for (std::size_t i = 0; i < kRows; ++i) {
           try {
-            if (some.key(i) != whole.key(i)) ++wrong;
+            if (some.key(i) != std::to_string(i)) ++wrong;  // `whole` maps the damaged file
           } catch (const Error& error) {
             CHECK(error.kind() == ErrorKind::kCorrupt);
             bad_blocks.insert(i / kBlock);

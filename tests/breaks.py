@@ -213,8 +213,11 @@ def run_ctest(preset, *options):
     for case in ElementTree.parse(results).iter("testcase") if results.exists() else ():
         if case.get("status") == "fail":
             name = (TSAN if preset == "tsan" else "") + case.get("name")
-            cases = re.findall(r"^TEST CASE:\s+(.+?)\s*$", case.findtext("system-out") or "", re.M)
-            found[name] = [f"{name}: {one}" for one in dict.fromkeys(cases)] or [name]
+            # doctest names a case above its messages, too, but only one that failed has an error.
+            shown = re.split(r"^=+$", case.findtext("system-out") or "", flags=re.M)
+            failed = "".join(one for one in shown if " ERROR: " in one)
+            cases = dict.fromkeys(re.findall(r"^TEST CASE:\s+(.+?)\s*$", failed, re.M))
+            found[name] = [f"{name}: {one}" for one in cases] or [name]
     if not found:
         raise SystemExit(f"breaks: ctest has failed, but no test: see the end of {LOG}")
     return found

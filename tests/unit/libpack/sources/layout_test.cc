@@ -79,7 +79,7 @@ TEST_CASE("folder roles: parts of datasets are told from classes") {
     CAPTURE(name);
     CHECK(kind_of(name) == Kind::kBeside);
   }
-  for (const char* name : {"trainval", "train_val", "eval", "holdout"})
+  for (const char* name : {"trainval", "train_val", "train-test", "eval", "holdout"})
     CHECK(kind_of(name) == Kind::kUnclearSplit);
 }
 

@@ -22,9 +22,18 @@ def pytest_configure(config):
         config.pluginmanager.register(Notes())
 
 
+def is_thorough(path):
+    return path.is_relative_to(TESTS) and path != TESTS and path.relative_to(TESTS).parts[0] in THOROUGH
+
+
+def pytest_ignore_collect(collection_path, config):
+    # They import what only `scripts/setup --all` installs.
+    return True if config.option.markexpr == "not thorough" and is_thorough(collection_path) else None
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in THOROUGH:
+        if is_thorough(item.path):
             item.add_marker(pytest.mark.thorough)
 
 

@@ -36,13 +36,26 @@ MadeDataset small_shards(std::size_t samples = kSamples) {
   return made;
 }
 
-/// A dataset of more shards than may stay open.
-struct TooManyShards {
-  explicit TooManyShards(MadeDataset given = small_shards()) : made(std::move(given)) {}
+/// A dataset of more shards than may stay open; written once, as so many files take long.
+struct WrittenShards {
+  explicit WrittenShards(MadeDataset given) : made(std::move(given)) { made.write(path); }
   TemporaryDirectory directory;
+  const fs::path path = directory / "out";
   MadeDataset made;
+};
+
+const WrittenShards& shared_shards() {
+  static const WrittenShards shards(small_shards());
+  return shards;
+}
+
+struct TooManyShards {
+  explicit TooManyShards(const WrittenShards& written = shared_shards())
+      : path(written.path), made(written.made) {}
+  const fs::path& path;
+  const MadeDataset& made;
   NoMappings hog;
-  PackedDataset dataset{(made.write(directory / "out"), directory / "out")};
+  PackedDataset dataset{path};
 };
 
 std::string content_of(const PackedDataset& dataset, std::size_t sample) {
@@ -66,14 +79,13 @@ TEST_CASE("shard pool: beyond what may be mapped, shards are closed, and opened 
   const TooManyShards many;
   const MadeDataset& made = many.made;
   const PackedDataset& dataset = many.dataset;
-  CHECK(mapped_in(many.directory / "out") ==
-        0);  // not all fit, so none is opened before it is needed
+  CHECK(mapped_in(many.path) == 0);  // not all fit, so none is opened before it is needed
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < kSamples; ++i) {
       const std::size_t sample = round == 1 ? (i * 77) % kSamples : i;
       CHECK(content_of(dataset, sample) == made.rows[sample].bytes);
     }
-    CHECK(mapped_in(many.directory / "out") <= 2 * (64 + 1));
+    CHECK(mapped_in(many.path) <= 2 * (64 + 1));
   }
 }
 
@@ -92,7 +104,8 @@ TEST_CASE("shard pool: a view and an index stay while they are held, whatever is
 TEST_CASE("shard pool: a file that is cut while it is viewed is named, though others were opened") {
   MadeDataset made = small_shards();
   made.rows[1].bytes = std::string(100'000, 'x');
-  const TooManyShards many(std::move(made));
+  const WrittenShards written(std::move(made));
+  const TooManyShards many(written);
   const PackedDataset& dataset = many.dataset;
   const Bytes view = dataset.view(1);
   fs::resize_file(dataset.data_path(0), 2048);

@@ -4,12 +4,14 @@ PACKHORSE_BIN is the folder of the programs, PACKHORSE_ROOT the project's root, 
 imagenet/imagenet200/, cifar10/{train,test}/ and the archives those come in; tests on those skip without it.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -149,6 +151,17 @@ def end_all_started():
         if process.poll() is None:
             process.kill()
             process.communicate()
+
+
+def free_ports(count=1):
+    """The first of so many neighbouring ports that nobody uses, and that the kernel gives nobody by chance."""
+    # The kernel's begin above; training in a Slurm takes those from 20000 on.
+    for first in range(12000 + os.getpid() % 700 * 10, 20000, count):
+        with contextlib.ExitStack() as made, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                made.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            return first
+    raise RuntimeError("no free ports")
 
 
 def finish(process, timeout=120):

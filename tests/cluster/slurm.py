@@ -13,6 +13,8 @@ import socket
 import subprocess
 import time
 
+from python_support import free_ports
+
 PROGRAMS = ("slurmctld", "slurmd", "munged", "mungekey", "sbatch", "srun", "scontrol", "squeue")
 NODES = 4
 SHOWN = ("JobId", "ArrayTaskId", "JobName", "JobState", "Reason", "Restarts", "ExitCode", "NodeList")
@@ -56,23 +58,6 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=
 PartitionName=graceful Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=20
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=OFF
 """
-
-
-def free_ports(count):
-    """The first of so many neighbouring ports that nobody uses."""
-    for first in range(12000 + os.getpid() % 700 * 10, 20000, count):  # training takes ports from 20000 on
-        made = []
-        try:
-            for port in range(first, first + count):
-                made.append(socket.socket())
-                made[-1].bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in made:
-                one.close()
-    raise Failed("no free ports")
 
 
 class Slurm:

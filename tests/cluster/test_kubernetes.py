@@ -3,14 +3,13 @@ No cluster is at hand in tests."""
 
 import os
 import signal
-import socket
 import subprocess
 
 import kubernetes_validate
 import pytest
 import yaml
 from halting import halted, halting
-from python_support import BIN, ROOT, SHAPES, TRAIN, pack, tree
+from python_support import BIN, ROOT, SHAPES, TRAIN, free_ports, pack, tree
 
 CLUSTER = ROOT / "scripts/cluster"
 OURS = {"pack": CLUSTER / "pack_kubernetes.yaml", "train": CLUSTER / "train_kubernetes.yaml"}
@@ -81,12 +80,6 @@ def test_a_wrong_option_ends_the_job_at_once(tmp_path):
     assert code in rule["onExitCodes"]["values"]
 
 
-def free_port():
-    """A port that nobody listens at now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
 @pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 def test_the_pods_train_together_and_go_on_when_one_was_lost(packed_shapes, tmp_path):
     out, processes = tmp_path / "run", 2
@@ -95,7 +88,7 @@ def test_the_pods_train_together_and_go_on_when_one_was_lost(packed_shapes, tmp_
     halting(tmp_path / "programs/packhorse-train", TRAIN, out, "rename", 8, which)  # in its second epoch
     config, job = one("train", "ConfigMap", "packhorse-train")["data"], one("train", "Job", "packhorse-train")
     places = {"DATA": str(packed_shapes("wds")), "RUN": str(out), "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1",
-              "MASTER_PORT": str(free_port()), "PATH": f"{tmp_path}/programs:{os.environ['PATH']}",
+              "MASTER_PORT": str(free_ports()), "PATH": f"{tmp_path}/programs:{os.environ['PATH']}",
               "OPTIONS": "--arch smallnet --batch-size 16 --epochs 3 --device cpu --workers 1 --timeout 60"}  # fmt: skip
     job["spec"]["template"]["spec"]["containers"][0]["args"][0] = (
         pod(job)["containers"][0]["args"][0].replace("--metrics-port 9400", "--metrics-port 0")  # all are on one machine here

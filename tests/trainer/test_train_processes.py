@@ -2,13 +2,12 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
-from python_support import DONE, FAILED, STARTED, TRAIN, USAGE, Result
+from python_support import DONE, FAILED, STARTED, TRAIN, USAGE, Result, free_ports
 
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 # Tolerance as a share of the distance that the parameters have moved. Sums are rounded in another order, and where that
@@ -24,15 +23,9 @@ def packed_fixture(packed_shapes):
     return packed_shapes("wds")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def start(world, *args, port=None):
     """Starts `world` processes that train together, as a launcher without a store of its own does."""
-    port = port or free_port()
+    port = port or free_ports()
     processes = []
     for rank in range(world):
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
@@ -140,7 +133,7 @@ def test_a_run_goes_on_with_another_number_of_processes(packed, alone, tmp_path)
 def test_torchrun_starts_it(packed, alone, tmp_path):
     pytest.importorskip("torch")
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port()),
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_ports()),
          "--no-python", TRAIN, "fit", "--data", packed, "--out", tmp_path / "run", *SYNC, "--epochs", "2", "--json"],
         capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=300)  # fmt: skip
     result = Result(done.returncode, done.stdout, done.stderr)
@@ -175,7 +168,7 @@ def test_sigterm_to_one_stops_all_and_saves(packed, tmp_path):
 
 
 def test_processes_with_other_settings_are_refused(packed, tmp_path):
-    port = free_port()
+    port = free_ports()
     command = ["fit", "--data", packed, *SYNC, "--epochs", "1", "--timeout", "120"]
     first = start(2, *command, "--out", tmp_path / "run", port=port)
     first[1].kill()

@@ -36,7 +36,6 @@ MadeDataset small_shards(std::size_t samples = kSamples) {
   return made;
 }
 
-/// A dataset of more shards than may stay open; written once, as so many files take long.
 struct WrittenShards {
   explicit WrittenShards(MadeDataset given) : made(std::move(given)) { made.write(path); }
   TemporaryDirectory directory;
@@ -44,11 +43,13 @@ struct WrittenShards {
   MadeDataset made;
 };
 
+/// Written once: so many files take long.
 const WrittenShards& shared_shards() {
   static const WrittenShards shards(small_shards());
   return shards;
 }
 
+/// A dataset of more shards than may stay open.
 struct TooManyShards {
   explicit TooManyShards(const WrittenShards& written = shared_shards())
       : path(written.path), made(written.made) {}

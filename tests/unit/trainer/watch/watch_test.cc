@@ -1,5 +1,8 @@
 #include "packhorse/trainer/watch/watch.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include "packhorse/base/file.h"
 #include "packhorse/trainer/train/fit.h"
 #include "support/support.h"
@@ -82,11 +85,17 @@ TEST_CASE("watch: processes of one machine serve at ports side by side, and say 
   make_directories(toy.directory / "run");
   const Watch any({.metrics_port = 0}, toy.run());
   REQUIRE(any.metrics_port());
-  const int port = *any.metrics_port();
-  CHECK(toy.notes == std::vector<std::string>{
-                         "metrics are at http://127.0.0.1:" + std::to_string(port) + "/metrics"});
-  const Watch second({.files = false, .metrics_port = port}, toy.run(1));
-  CHECK(second.metrics_port() == port + 1);
+  CHECK(toy.notes == std::vector<std::string>{"metrics are at http://127.0.0.1:" +
+                                              std::to_string(*any.metrics_port()) + "/metrics"});
+  // An address of this process alone, and ports that the kernel gives nobody by chance.
+  const auto id = static_cast<unsigned>(::getpid());
+  const std::string own =
+      fmt::format("127.{}.{}.{}", 1 + id / 64516 % 254, 1 + id / 254 % 254, 1 + id % 254);
+  const WatchOptions options{.files = false, .metrics_port = 9400, .metrics_address = own};
+  const Watch first(options, toy.run(0));
+  const Watch second(options, toy.run(1));
+  CHECK(first.metrics_port() == 9400);
+  CHECK(second.metrics_port() == 9401);
 }
 
 TEST_CASE("watch: an epoch that waited for data brings advice, each only once") {

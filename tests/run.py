@@ -7,8 +7,10 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -21,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 SKIPPED, TIMES = BUILD / "skipped.jsonl", BUILD / "test-times.jsonl"
 ARCHIVES = {"imagenet200.tar": "imagenet", "cifar10-jpeg.tar.zst": "cifar10", "bccd.tar.zst": "bccd"}
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30  # bytes that must be free there for test programs to keep their files in it
 JOBS = str(os.cpu_count())
 WORKERS = str(os.cpu_count() + 1)  # of pytest: some tests wait for servers
 SLOWEST = 20
@@ -102,6 +106,17 @@ def unpack_photos(target):
             unfinished.rename(target / name)
 
 
+@contextlib.contextmanager
+def temporary_files():
+    """The environment of test programs. Their files are in memory where it has room: on a disk they wait for fsync most of the
+    time. Python's tests, which begin other programs, keep theirs on the disk."""
+    if os.environ.get("TMPDIR") or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
+        yield os.environ
+        return
+    with tempfile.TemporaryDirectory(prefix="packhorse-tests-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
+        yield os.environ | {"TMPDIR": folder}
+
+
 def build(preset):
     call("cmake", "--preset", preset, "--log-level=WARNING", "-DPACKHORSE_REQUIRE_PYTEST=ON", stdout=subprocess.DEVNULL)
     call("cmake", "--build", "--preset", preset, "--parallel", JOBS)
@@ -112,7 +127,8 @@ def run_ctest(run, preset, *options):
     results = BUILD / f"ctest-{preset}.xml"
     results.unlink(missing_ok=True)
     try:
-        call("ctest", "--preset", preset, "--parallel", JOBS, "--output-junit", results, *options)
+        with temporary_files() as environment:
+            call("ctest", "--preset", preset, "--parallel", JOBS, "--output-junit", results, *options, env=environment)
     finally:
         if results.exists():
             for case in ElementTree.parse(results).iter("testcase"):

@@ -15,8 +15,8 @@ namespace packhorse::test {
 
 namespace fs = std::filesystem;
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "packhorse-test-XXXXXX").string();
+TemporaryDirectory::TemporaryDirectory(const fs::path& parent) {
+  std::string name = (parent / "packhorse-test-XXXXXX").string();
   REQUIRE(::mkdtemp(name.data()) != nullptr);
   path_ = name;
 }

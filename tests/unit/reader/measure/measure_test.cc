@@ -101,7 +101,7 @@ TEST_CASE("measure: a pass that is to stop ends with an error") {
 }
 
 TEST_CASE("measure: files become warm, and cold where the file system allows it") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("/var/tmp");
   const Files files(directory.path(), 3, 300'000);
   make_warm(files);
   try {
@@ -114,7 +114,7 @@ TEST_CASE("measure: files become warm, and cold where the file system allows it"
 }
 
 TEST_CASE("measure: files that are in memory already are read from the disk afresh") {
-  const TemporaryDirectory directory;
+  const TemporaryDirectory directory("/var/tmp");  // others may be in memory
   const Files files(directory.path(), 3, 300'000);
   try {
     make_cold(files);

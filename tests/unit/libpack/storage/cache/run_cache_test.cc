@@ -214,7 +214,8 @@ TEST_CASE("run cache: a forgotten run is absent, and its space is free") {
   file->forget(0);
   CHECK_FALSE(file->has(0));
   CHECK(cache.entries()[0].stored + cache.entries()[1].stored == 0);
-  CHECK(as_text(file->data().bytes()) == std::string(4 * kMebi, '\0'));
+  CHECK(read_text(place.file(remote, ".data")) ==
+        std::string(4 * kMebi, '\0'));  // not mapped: in memory that takes the space
   CHECK(fetch(*wants, other) == Claim::kMine);
   CHECK(file->claim(0) == Claim::kNoSpace);
   wants->forget(0);

@@ -14,6 +14,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/image/image_info.h"
+#include "sources/adoptable.h"
 
 namespace packhorse {
 
@@ -124,6 +125,7 @@ struct Unread {
   std::string_view what, advice;
   bool (*named)(std::string_view name);
   bool (*begins)(const Head& head);
+  bool adoptable = false;
 };
 
 bool never(const Head&) { return false; }
@@ -165,7 +167,7 @@ constexpr std::array kUnread = {
     Unread{"FFCV's format, which packhorse does not read", kFoldersAdvice,
            [](std::string_view name) { return name.ends_with(".beton"); }, never},
     Unread{"LMDB, which is adopted and not packed", kAdoptAdvice,
-           [](std::string_view name) { return name.ends_with(".mdb"); }, is_lmdb},
+           [](std::string_view name) { return name.ends_with(".mdb"); }, is_lmdb, true},
     Unread{"parts of an archive", "join them with `cat` (zip: `zip -s 0`), and pack the archive",
            is_part_of_archive, never},
     Unread{"an archive that packhorse does not read", "unpack it, and pack the folder",
@@ -269,12 +271,14 @@ void refuse_unread_files(const fs::path& path) {
   const Found found = find_unread(path);
   if (found.kind == nullptr) return;
   const bool folder = found.file != path;
+  const std::string advice =
+      found.kind->adoptable ? advice_to_adopt(folder ? found.file.parent_path() : path) : "";
   throw Error(ErrorKind::kUnsupported,
               (folder ? "the folder holds no images, but " : "this is ") +
                   std::string(found.kind->what) +
                   (folder ? " (" + printable(found.file.lexically_relative(path).native()) + ")"
                           : std::string()),
-              path, std::string(found.kind->advice));
+              path, advice.empty() ? std::string(found.kind->advice) : advice);
 }
 
 }  // namespace packhorse

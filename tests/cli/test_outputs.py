@@ -169,11 +169,11 @@ def test_a_pipe_that_nobody_reads_ends_every_command_quietly(place, tmp_path):
         assert run_closed(*command, cwd=place) == (CLOSED, b""), command
 
 
-def test_damage_is_told_by_the_exit_code_though_nobody_reads(place, tmp_path):
+def test_damage_is_no_success_though_nobody_reads(place, tmp_path):
     packhorse("copy", place / "set", tmp_path / "set")
     shard = next(Path(tmp_path / "set").glob("*.tar"))
     damaged = bytearray(shard.read_bytes())
     damaged[2000] ^= 1
     shard.write_bytes(damaged)
-    code, _ = run_closed("inspect", "set", "--verify", "full", cwd=tmp_path)
-    assert code == 3
+    assert run_closed("inspect", "set", "--verify", "full", cwd=tmp_path)[0] == CLOSED
+    assert run_closed("inspect", "nowhere", cwd=tmp_path)[0] == FAILED

@@ -104,10 +104,10 @@ void print_error(const char* program, const Error& error) {
 }
 
 /// stdout may be a full disk; losing output must not look like success. Whoever closes a pipe has
-/// read enough.
+/// read enough: the program ends as if by SIGPIPE, whatever it would have said next.
 int flushed(const char* program, int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  if (reader_is_gone(STDOUT_FILENO)) return code == kDone ? int{kSigpipe} : code;
+  if (reader_is_gone(STDOUT_FILENO)) return kSigpipe;
   std::fputs(fmt::format("{}: error: cannot write to standard output\n", program).c_str(), stderr);
   return code == kDone ? kFailed : code;
 }

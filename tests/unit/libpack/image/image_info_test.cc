@@ -194,17 +194,17 @@ TEST_CASE("image info: a TIFF whose samples nothing decodes is of an unsupported
     CHECK(result.unsupported == !result.info.has_value());
     return result.reason;
   };
-  for (const std::uint32_t bits : {8, 12, 16})
-    for (const std::uint32_t channels : {1, 2, 3, 4})
+  for (const std::uint32_t bits : {8u, 12u, 16u})
+    for (const std::uint32_t channels : {1u, 2u, 3u, 4u})
       CHECK(kind({.bits = bits, .channels = channels}).empty());
   CHECK(kind({.bits = 1}).empty());
   CHECK(kind({.channels = 4, .photometric = kCmyk}).empty());
   CHECK(kind({.bits = 1, .channels = 3}) == "unsupported kind: TIFF of 1 bits");
-  for (const std::uint32_t bits : {2, 4, 24, 32, 64})
+  for (const std::uint32_t bits : {2u, 4u, 24u, 32u, 64u})
     CHECK(kind({.bits = bits}) == "unsupported kind: TIFF of " + std::to_string(bits) + " bits");
-  for (const std::uint32_t bits : {16, 32, 64})
+  for (const std::uint32_t bits : {16u, 32u, 64u})
     CHECK(kind({.bits = bits, .format = 3}) == "unsupported kind: TIFF of floating-point numbers");
-  for (const std::uint32_t format : {0, 2, 4, 5, 6, 99})
+  for (const std::uint32_t format : {0u, 2u, 4u, 5u, 6u, 99u})
     CHECK(kind({.format = format}) ==
           "unsupported kind: TIFF of other samples than unsigned integers");
   CHECK(kind({.channels = 5}) == "unsupported kind: TIFF of 5 channels");

@@ -62,7 +62,8 @@ std::vector<std::string> notes_on_shards(const PackJob& job) {
     shards += split.plan.shards();
     samples += split.plan.size();
   }
-  if (shards > job.splits.size() && job.options.plan.shard_samples == 0 && samples < 2 * shards) {
+  if (shards > job.splits.size() && job.options.plan.shard_samples == 0 &&
+      2 * samples < 3 * shards) {
     notes.push_back(
         fmt::format("{} images are so large for shards of {} bytes that they become {} shards, "
                     "most of them of a single image",

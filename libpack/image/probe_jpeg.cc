@@ -57,8 +57,8 @@ std::uint64_t coefficient_bytes(const ImageInfo& info, Bytes frame) {
   return mcus(info.width, h_max) * mcus(info.height, v_max) * blocks * 64 * 2;
 }
 
-/// The kind of a JPEG that libjpeg-turbo does not decode; empty for any other. ITU-T T.81, table B.1,
-/// numbers the processes.
+/// The kind of a JPEG that libjpeg-turbo does not decode; empty for any other. ITU-T T.81, table
+/// B.1, numbers the processes.
 std::string unsupported_process(std::uint8_t start_of_frame, unsigned bits) {
   switch (start_of_frame) {
     case 0xc3:

@@ -141,6 +141,7 @@ std::vector<ExportedFile> of_dataset(const Manifest& manifest) {
 
 }  // namespace
 
-const ExportedIndexes kExportedIndexes = {name_of_shard, why_not, of_own_shard, of_shard, of_dataset};
+const ExportedIndexes kExportedIndexes = {name_of_shard, why_not, of_own_shard, of_shard,
+                                          of_dataset};
 
 }  // namespace packhorse::wds

@@ -136,7 +136,7 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
 TemporaryFile::TemporaryFile(fs::path path) : path_(std::move(path)), name_(temporary_name(path_)) {
   refuse_url(path_.native());
   fd_ = open_file(name_, O_RDWR | O_CREAT | O_EXCL);
-  if (!fd_) throw_errno("create", name_);
+  if (!fd_) throw_errno("create", path_);
 }
 
 TemporaryFile::~TemporaryFile() {

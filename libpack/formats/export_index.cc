@@ -53,11 +53,11 @@ class HashedFile {
 };
 
 /// Makes each file in `directory` and hands it to `keep` with its place among them. `write_shard`
-/// writes those of shards, in several threads.
+/// writes those of the first `shards`, in several threads.
 template <class WriteShard, class Keep>
-void make_files(const ExportedIndexes& indexes, const Manifest& manifest, const fs::path& directory,
-                int jobs, const WriteShard& write_shard, const Keep& keep) {
-  const std::size_t shards = manifest.shards.size();
+void make_files(const ExportedIndexes& indexes, const Manifest& manifest, std::size_t shards,
+                const fs::path& directory, int jobs, const WriteShard& write_shard,
+                const Keep& keep) {
   run_parallel(threads(jobs), shards, [&](std::size_t shard) {
     const ShardRecord& record = manifest.shards[shard];
     HashedFile file(indexes.name_of_shard(record), directory);
@@ -116,11 +116,12 @@ std::vector<FileRecord> publish_exported_files(const fs::path& directory, const 
                                                int jobs) {
   const ExportedIndexes* indexes = exported_indexes_of(manifest.format);
   if (indexes == nullptr || !manifest.compress.empty()) return {};
-  std::vector<FileRecord> records(manifest.shards.size());
+  const bool fit = indexes->why_not(manifest.fields).empty();
+  std::vector<FileRecord> records(fit ? manifest.shards.size() : 0);
   const auto write_shard = [&](const ShardRecord& record, const ExportedIndexes::Out& out) {
     indexes->of_own_shard(record, ShardIndex(directory / record.index), {}, out);
   };
-  make_files(*indexes, manifest, directory, jobs, write_shard,
+  make_files(*indexes, manifest, records.size(), directory, jobs, write_shard,
              [&](std::size_t place, HashedFile& file) {
                if (place == records.size()) records.emplace_back();  // after the shards: one thread
                records[place] = file.end();
@@ -149,7 +150,7 @@ ExportedIndexReport export_indexes(const fs::path& dataset, const fs::path& out,
     const UniqueFd fd = opened.open(record.file, DatasetDirectory::links_of(manifest));
     indexes.of_shard(fd.get(), dataset / record.file, record, options, to);
   };
-  make_files(indexes, manifest, directory, jobs, write_shard,
+  make_files(indexes, manifest, manifest.shards.size(), directory, jobs, write_shard,
              [&](std::size_t place, HashedFile& file) {
                const FileRecord& made = file.end();
                if (beside) refuse_other_bytes(manifest, file.path(), made);

@@ -32,7 +32,9 @@ DescribedImage probe_described(Bytes file, const ImageInfo& described, const Ima
   }
   ProbeResult found = probe_image(file, limits);
   if (!found.info) {
-    return {found.beyond_limits ? Verdict::kBeyondLimit : Verdict::kUnusable,
+    return {found.beyond_limits ? Verdict::kBeyondLimit
+            : found.unsupported ? Verdict::kUnsupported
+                                : Verdict::kUnusable,
             {},
             std::move(found.reason)};
   }
@@ -50,6 +52,8 @@ ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const Imag
     case Verdict::kOther:
       throw Error(ErrorKind::kCorrupt, found.reason, {},
                   "the index describes it wrongly: pack again, or adopt the shards again");
+    case Verdict::kUnsupported:
+      throw Error(ErrorKind::kUnsupported, found.reason);
     case Verdict::kUnusable:
       throw Error(ErrorKind::kCorrupt, found.reason);
     case Verdict::kFits:

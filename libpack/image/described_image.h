@@ -11,6 +11,7 @@ struct DescribedImage {
   enum class Verdict {
     kFits,
     kUnusable,     ///< what probe_image() refuses
+    kUnsupported,  ///< of a kind that nothing here decodes
     kBeyondLimit,  ///< it may be sound
     kOther,        ///< an image, but not the one the index describes
   };

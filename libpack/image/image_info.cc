@@ -93,7 +93,7 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
   const Kind* kind = find(sniff_image(file));
   if (kind == nullptr) {
     const std::string_view other = unsupported_kind(file);
-    if (!other.empty()) return probe::refuse("unsupported kind: " + std::string(other));
+    if (!other.empty()) return probe::refuse_kind(std::string(other));
     return probe::refuse("not an image: its first bytes are those of no supported kind");
   }
   ProbeResult result = kind->probe(file);
@@ -110,7 +110,8 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
 ImageInfo header_to_decode(Bytes file, const ImageLimits& limits) {
   const ProbeResult result = probe_image(file, limits);
   if (result.info) return *result.info;
-  throw Error(result.beyond_limits ? ErrorKind::kUnsupported : ErrorKind::kCorrupt, result.reason);
+  const bool may_be_sound = result.beyond_limits || result.unsupported;
+  throw Error(may_be_sound ? ErrorKind::kUnsupported : ErrorKind::kCorrupt, result.reason);
 }
 
 }  // namespace packhorse

@@ -42,6 +42,10 @@ class Cursor {
 };
 
 inline ProbeResult refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
+/// Refuses an image that nothing here decodes: `kind` says which it is.
+inline ProbeResult refuse_kind(const std::string& kind) {
+  return {std::nullopt, "unsupported kind: " + kind, {}, false, true};
+}
 inline ProbeResult accept(const ImageInfo& info, const DecodeCost& cost) {
   return {info, {}, cost};
 }

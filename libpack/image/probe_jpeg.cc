@@ -57,6 +57,24 @@ std::uint64_t coefficient_bytes(const ImageInfo& info, Bytes frame) {
   return mcus(info.width, h_max) * mcus(info.height, v_max) * blocks * 64 * 2;
 }
 
+/// The kind of a JPEG that libjpeg-turbo does not decode; empty for any other. ITU-T T.81, table
+/// B.1, numbers the processes.
+std::string unsupported_process(std::uint8_t start_of_frame, unsigned bits) {
+  switch (start_of_frame) {
+    case 0xc3:
+    case 0xcb:
+      return "lossless JPEG";
+    case kSof0:
+    case kSof1:
+    case 0xc2:
+    case kSof9:
+    case 0xca:
+      return bits == 12 ? "JPEG of 12 bits" : "";
+    default:
+      return "hierarchical JPEG";
+  }
+}
+
 /// Why the header ends before a scan.
 std::string refusal(const SegmentWalk& walk) {
   switch (walk.why()) {
@@ -92,6 +110,9 @@ ProbeResult jpeg(Bytes file) {
       info.height = big16(body, 1);
       info.width = big16(body, 3);
       info.components = byte_at(body, 5);
+      if (const std::string kind = unsupported_process(marker, info.bit_depth); !kind.empty())
+        return refuse_kind(kind);
+      if (info.bit_depth != 8) return refuse("damaged header: bad sample precision");
       frame = body;
       progressive = is_progressive(marker);
       if (info.components == 0 || info.components > 4 || body.size() != 6 + 3u * info.components) {

@@ -13,6 +13,11 @@ struct Tag {
   std::size_t values = 0;  ///< where the values lie
 };
 
+// TIFF 6.0, section 8 and 19: tags, and values of SampleFormat and PhotometricInterpretation.
+constexpr std::uint32_t kBitsPerSample = 258, kPhotometric = 262, kSampleFormat = 339;
+constexpr std::uint32_t kUnsigned = 1, kFloat = 3, kSeparated = 5;
+constexpr std::uint32_t kMostChannels = 4;
+
 constexpr std::size_t width_of(std::uint32_t type) {
   switch (type) {
     case 1:
@@ -81,6 +86,32 @@ std::uint8_t narrow(std::uint32_t value) {
   return static_cast<std::uint8_t>(std::min(value, 255u));
 }
 
+/// Whether a tag has this value for each channel. Some writers give one for all.
+bool all_are(const Cursor& data, std::size_t directory, std::uint32_t wanted,
+             std::uint32_t expected) {
+  const std::optional<Tag> tag = find_tag(data, directory, wanted);
+  const std::uint32_t values = tag ? std::min<std::uint32_t>(tag->count, kMostChannels) : 0;
+  for (std::uint32_t i = 0; i < values; ++i)
+    if (value_of(data, *tag, i) != expected) return false;
+  return true;
+}
+
+/// The kind of a TIFF whose samples OpenCV does not decode; empty for any other.
+std::string unsupported_samples(const Cursor& data, std::size_t directory, const ImageInfo& info) {
+  const std::uint32_t format = tag_value(data, directory, kSampleFormat, kUnsigned);
+  const unsigned bits = info.bit_depth;
+  const bool cmyk = tag_value(data, directory, kPhotometric, 0) == kSeparated;
+  if (info.components > kMostChannels)
+    return "TIFF of " + std::to_string(info.components) + " channels";
+  if (format == kFloat) return "TIFF of floating-point numbers";
+  if (format != kUnsigned || !all_are(data, directory, kSampleFormat, kUnsigned))
+    return "TIFF of other samples than unsigned integers";
+  if (!all_are(data, directory, kBitsPerSample, bits)) return "TIFF of channels of different bits";
+  const bool decoded =
+      bits == 8 || ((bits == 12 || bits == 16) && !cmyk) || (bits == 1 && info.components == 1);
+  return decoded ? "" : (cmyk ? "CMYK TIFF of " : "TIFF of ") + std::to_string(bits) + " bits";
+}
+
 /// Pixels of a strip or of a tile, which may be larger than the picture.
 std::uint64_t block_pixels(const Cursor& data, std::size_t directory, const ImageInfo& info) {
   const std::uint64_t tile_width = tag_value(data, directory, 322, 0);
@@ -92,10 +123,7 @@ std::uint64_t block_pixels(const Cursor& data, std::size_t directory, const Imag
 
 /// Samples of 8 bits are decoded to RGBA, a strip or tile at a time; all others keep their layout.
 DecodeCost tiff_cost(const Cursor& data, std::size_t directory, const ImageInfo& info) {
-  const unsigned sample = info.bit_depth <= 8    ? 1
-                          : info.bit_depth <= 16 ? 2
-                          : info.bit_depth <= 32 ? 4
-                                                 : 8;
+  const unsigned sample = info.bit_depth <= 8 ? 1 : 2;
   const unsigned pixel = info.components * sample;
   const std::uint64_t picture = product(product(info.width, info.height), pixel);
   const std::uint64_t block =
@@ -119,12 +147,14 @@ ProbeResult tiff(Bytes file) {
   ImageInfo info;
   info.width = tag_value(*data, directory, 256, 0);
   info.height = tag_value(*data, directory, 257, 0);
-  info.bit_depth = narrow(tag_value(*data, directory, 258, 1));
+  info.bit_depth = narrow(tag_value(*data, directory, kBitsPerSample, 1));
   info.components = narrow(tag_value(*data, directory, 277, 1));
   info.orientation = exif_orientation(file);
   if (!pixels_inside(*data, directory, 273, 279) && !pixels_inside(*data, directory, 324, 325)) {
     return refuse("truncated: its pixels reach beyond the end of the file");
   }
+  if (const std::string kind = unsupported_samples(*data, directory, info); !kind.empty())
+    return refuse_kind(kind);
   return accept(info, tiff_cost(*data, directory, info));
 }
 

@@ -49,6 +49,29 @@ void refuse_fields(const PackJob& job) {
   }
 }
 
+/// What is decided about the shards before any work is done.
+std::vector<std::string> notes_on_shards(const PackJob& job) {
+  std::vector<std::string> notes;
+  const ExportedIndexes* indexes = exported_indexes_of(job.options.format);
+  if (indexes != nullptr && job.options.zstd_level == 0) {
+    if (const std::string why = indexes->why_not(job.listing.stored_fields()); !why.empty())
+      notes.push_back(why + ": none is written beside the shards; all else is as ever");
+  }
+  std::size_t shards = 0, samples = 0;
+  for (const SplitWork& split : job.splits) {
+    shards += split.plan.shards();
+    samples += split.plan.size();
+  }
+  if (shards > job.splits.size() && job.options.plan.shard_samples == 0 &&
+      2 * samples < 3 * shards) {
+    notes.push_back(
+        fmt::format("{} images are so large for shards of {} bytes that they become {} shards, "
+                    "most of them of a single image",
+                    samples, job.options.plan.shard_bytes, shards));
+  }
+  return notes;
+}
+
 std::vector<ShardJob> shard_jobs(const PackJob& job, const Staging& staging, std::size_t tokens,
                                  ReadAhead* read_ahead) {
   std::vector<ShardJob> jobs;
@@ -298,6 +321,7 @@ void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop) {
   job.selection = select(*job.source, job.listing, select_options, progress, stop);
   job.splits.reserve(job.listing.splits.size());
   for (SplitListing& split : job.listing.splits) job.splits.emplace_back(split, job.options.plan);
+  for (std::string& note : notes_on_shards(job)) job.listing.notes.push_back(std::move(note));
 }
 
 void account(PackReport& report, const PackJob& job) {

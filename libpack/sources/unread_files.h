@@ -4,10 +4,11 @@
 
 namespace packhorse {
 
-/// Data sets also come in files that no source reads: Parquet, HDF5, TFRecord, pickles, MATLAB.
-/// Throws Error(kUnsupported), with what it is and what to do, when `path` is such a file, or a
-/// folder that holds such files, with neither folders nor images beside them, itself or in `data/`.
-/// The name decides. Does nothing otherwise.
+/// Data sets also come in files that no source reads: Parquet, HDF5, TFRecord, pickles, MNIST's
+/// idx, RecordIO, LMDB, parts of archives and others. Throws Error(kUnsupported), with what it is
+/// and what to do, when `path` is such a file, or a folder that holds such files and, as far as
+/// that can be seen quickly, no image and no archive. A name that tells the kind decides; else the
+/// first bytes do. Does nothing otherwise.
 void refuse_unread_files(const std::filesystem::path& path);
 
 }  // namespace packhorse

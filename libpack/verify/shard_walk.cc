@@ -90,6 +90,7 @@ class Walk {
       case DescribedImage::Verdict::kFits:
         return decode_strictly(image, found.info);
       case DescribedImage::Verdict::kUnusable:
+      case DescribedImage::Verdict::kUnsupported:
         return add(FindingKind::kDecode, found.reason);
       case DescribedImage::Verdict::kBeyondLimit:
         return add(FindingKind::kLimit, found.reason);

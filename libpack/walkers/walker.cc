@@ -125,7 +125,7 @@ WalkBounds bounds_for(std::uint64_t file_bytes, std::uint64_t content_bytes) {
   constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30;
   constexpr std::uint64_t kLeastCpu = 10;            // seconds
   constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // per second: a tenth of what any walk manages
-  // LMDB maps the whole file and more.
+  // LMDB maps the whole file.
   return {kLeastCpu + (content_bytes + file_bytes) / kBytesPerCpu, kLeastMemory + 2 * file_bytes};
 }
 

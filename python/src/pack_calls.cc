@@ -5,7 +5,7 @@
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/reports/files_report.h"
 #include "packhorse/reports/pack_report.h"
@@ -29,10 +29,10 @@ PackResult call_pack(const nb::bytes& source, const nb::bytes& out, const nb::di
                      const nb::bytes& log, const nb::object& progress) {
   const PackOptions options = pack_options(given);
   const fs::path from = path_of(source), to = path_of(out), log_file = path_of(log);
-  refuse_url(log_file.native());
+  if (!log_file.empty()) check_output(log_file);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
     const PackReport report = pack(from, to, options, &done, stop);
-    if (!log_file.empty()) write_file(log_file, as_bytes(pack_log_text(report)));
+    if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)), stop);
     return result_of(report, options.max_rejects);
   });
 }
@@ -63,10 +63,10 @@ PackResult call_index(const std::vector<nb::bytes>& shards, const nb::dict& give
   std::vector<fs::path> named;
   for (const nb::bytes& shard : shards) named.push_back(path_of(shard));
   const fs::path log_file = path_of(log);
-  refuse_url(log_file.native());
+  if (!log_file.empty()) check_output(log_file);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
     const PackReport report = adopt(named, options, &done, stop);
-    if (!log_file.empty()) write_file(log_file, as_bytes(pack_log_text(report)));
+    if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)), stop);
     return result_of(report, options.max_rejects);
   });
 }

@@ -151,6 +151,37 @@ def test_a_name_with_a_blank_has_no_place_in_dalis_index(tmp_path):
     assert "a b.jpg" in refused("export-index", tmp_path / "shards").err
 
 
+def test_a_field_with_a_blank_in_its_name_costs_dalis_index_alone(tmp_path):
+    source = tmp_path / "source.tar"
+    photos = sorted(SHAPES.rglob("*.jpg"))[:4]
+    with tarfile.open(source, "w") as tar:
+        for i, photo in enumerate(photos):
+            tar.add(photo, f"{i}.jpg")
+            tar.add(__file__, f"{i}.alt text.txt")
+    note = "DALI's index cannot hold the blank in the name of the field 'alt text.txt'"
+    for more in (["--dry-run"], []):
+        report = packhorse("pack", source, tmp_path / "out", "--format", "wds", "--json", *more).json
+        assert sum(note in one for one in report["notes"]) == 1
+    assert sorted(foreign(tmp_path / "out")) == ["_info.json", "wids.json"]
+    packhorse("inspect", tmp_path / "out", "--verify", "full")
+    (tmp_path / "out/wids.json").unlink()
+    packhorse("repair", tmp_path / "out", source)
+    assert sorted(foreign(tmp_path / "out")) == ["_info.json", "wids.json"]
+    without = pack(source, tmp_path / "without", "--format", "wds", "--fields", "none")
+    assert not any(note in one for one in without["notes"])
+
+
+def test_keys_of_adopted_shards_may_have_blanks(tmp_path):
+    shard = tmp_path / "shards/train-0.tar"
+    shard.parent.mkdir()
+    with tarfile.open(shard, "w") as tar:
+        for photo in sorted(SHAPES.rglob("*.jpg"))[:2]:
+            tar.add(photo, f"a {photo.stem}.jpg")
+    packhorse("index", tmp_path / "shards")
+    pack(tmp_path / "shards", tmp_path / "out", "--format", "wds")
+    assert len(foreign(tmp_path / "out")) == 3
+
+
 def test_a_shard_that_holds_other_samples_is_refused(tmp_path):
     pack(SHAPES / "val", tmp_path / "out", "--format", "wds")
     shard = tmp_path / "out" / "shard-000000.tar"

@@ -1,8 +1,10 @@
 """`packhorse pack` from outside: exit code, empty stderr, output, and the files on disk afterwards."""
 
+import itertools
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -24,6 +26,8 @@ from python_support import (
     pack,
     packhorse,
     paths,
+    photo,
+    put,
     refused,
     rejects_of,
     run,
@@ -148,6 +152,53 @@ def test_the_seed_decides_the_order_and_each_sample_is_packed_once(tmp_path):
     a, b, c = (paths(tmp_path / name) for name in "abc")
     assert a != b == c and a != sorted(a)
     assert sorted(a) == sorted(b) and len(set(a)) == 40
+
+
+def test_shards_of_a_single_image_each_are_noted(tmp_path):
+    source = make_source(tmp_path / "source", 40)
+    notes = pack(source, tmp_path / "small", "--format", "wds", "--shard-bytes", "256", "--dry-run")["notes"]
+    assert any("40 images" in note and "of 256 bytes" in note and "40 shards" in note for note in notes)
+    for i, usual in enumerate((("--shard-bytes", "16KiB"), ("--shard-samples", "1"), ())):
+        assert pack(source, tmp_path / f"usual{i}", "--format", "wds", *usual)["notes"] == []
+
+
+def tiff(bits, channels, form, photometric):
+    """A TIFF of 16 x 16 pixels, all zero."""
+    pixels = bytes(16 * 16 * bits * channels // 8)
+    each = struct.pack(f"<{channels}H", *[bits] * channels), struct.pack(f"<{channels}H", *[form] * channels)
+    at = [8 + len(pixels), 8 + len(pixels) + 2 * channels]
+    entries = [(256, 4, 1, 16), (257, 4, 1, 16)]
+    entries.append((258, 3, channels, at[0] if channels > 2 else int.from_bytes(each[0], "little")))
+    entries += [(259, 4, 1, 1), (262, 4, 1, photometric), (273, 4, 1, 8), (277, 4, 1, channels), (278, 4, 1, 16)]
+    entries.append((279, 4, 1, len(pixels)))
+    entries.append((339, 3, channels, at[1] if channels > 2 else int.from_bytes(each[1], "little")))
+    directory = struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
+    return b"II*\0" + struct.pack("<I", at[1] + 2 * channels) + pixels + each[0] + each[1] + directory
+
+
+def test_a_tiff_is_packed_if_and_only_if_it_can_be_decoded(tmp_path):
+    """And so are JPEGs: of 12 bits, which nothing decodes, and with arithmetic coding, which libjpeg-turbo does."""
+    source = tmp_path / "source"
+    for bits, form, (channels, photometric) in itertools.product(
+        (1, 2, 4, 8, 12, 16, 32, 64), (1, 2, 3, 4), ((1, 1), (3, 2), (4, 5), (5, 2))
+    ):
+        put(source / f"a/{bits}-{channels}-{form}.tif", tiff(bits, channels, form, photometric))
+    twelve = bytearray(photo())
+    frame = twelve.index(b"\xff\xc0")
+    twelve[frame + 1 : frame + 5] = b"\xc1" + twelve[frame + 2 : frame + 4] + b"\x0c"
+    put(source / "b/12.jpg", bytes(twelve))
+    put(source / "b/8.jpg")
+    more = ("--format", "wds", "--max-rejects", "999", "--json")
+    by_header = run("pack", source, tmp_path / "out", *more).json
+    packhorse("inspect", tmp_path / "out", "--verify", "full", "--decode")
+    by_pixels = run("pack", source, tmp_path / "raw", *more, "--image", "raw", "--size", "16").json
+    assert by_header["rejects"] == by_pixels["rejects"]
+    assert all(one["reason"].startswith("unsupported kind: ") for one in by_header["rejects"])
+    reasons = rejects_of(by_header)
+    assert reasons["b/12.jpg"] == "unsupported kind: JPEG of 12 bits"
+    assert reasons["a/32-1-3.tif"] == "unsupported kind: TIFF of floating-point numbers"
+    decoded = {f"a/{bits}-{channels}-1.tif" for bits in (8, 12, 16) for channels in (1, 3)}
+    assert {s["path"] for s in listed(tmp_path / "out")} == decoded | {"a/1-1-1.tif", "a/8-4-1.tif", "b/8.jpg"}
 
 
 def test_one_shard_of_any_size_for_each_split(tmp_path):

@@ -1,6 +1,8 @@
 """`packhorse pack` from arrays of pixels and labels (.npz, .npy), and from files that no source reads, from outside."""
 
 import io
+import pickle
+import struct
 import zipfile
 
 import numpy as np
@@ -216,6 +218,45 @@ def test_files_that_no_source_reads_are_refused_by_name(tmp_path):
             error = refused("pack", source, "out", "--format", "wds", cwd=tmp_path).err
             assert said in error and "next:" in error, error
         file.unlink()
+
+
+IDX = bytes([0, 0, 8, 3]) + struct.pack(">3I", 2, 4, 4) + bytes(32)
+TFRECORD = struct.pack("<QI", 5, 0x3E04B2EA) + b"hello" + bytes(4)
+
+
+@pytest.mark.parametrize(
+    "name, content, said",
+    [
+        ("train/a.tfrecord-00000-of-00002", b"", "TFRecord"),
+        ("train/train-00000-of-00002", TFRECORD, "TFRecord"),
+        ("cifar-10-batches-py/data_batch_1", b"", "opening one runs code"),
+        ("cifar-100-python/train", pickle.dumps({b"data": [1]}, 2), "opening one runs code"),
+        ("cifar-10-batches-bin/data_batch_1.bin", b"", "CIFAR's binary batches"),
+        ("raw/train-images-idx3-ubyte", b"", "idx"),
+        ("raw/train-images-idx3-ubyte.gz", b"", "idx"),
+        ("MNIST/raw/images", IDX, "idx"),
+        ("a/b/x.parquet", b"", "Parquet"),
+        ("data/x", b"PAR1....", "Parquet"),
+        ("data/x", b"ARROW1..", "Arrow"),
+        ("data/x", b"\x89HDF\r\n\x1a\n", "HDF5"),
+        ("train/train.rec", b"", "RecordIO"),
+        ("train/x", struct.pack("<I", 0xCED7230A) + bytes(8), "RecordIO"),
+        ("lsun/data.mdb", b"", "packhorse index"),
+        ("train/train.beton", b"", "FFCV"),
+        ("parts/train.tar.gz.aa", b"", "parts of an archive"),
+        ("train.zip.001", b"", "parts of an archive"),
+        ("train.z01", b"", "parts of an archive"),
+        ("photos.7z", b"", "unpack it"),
+    ],
+)
+def test_files_that_no_source_reads_are_told_by_name_or_bytes_and_in_folders(name, content, said, tmp_path):
+    put(tmp_path / "set" / name, content)
+    put(tmp_path / "set/README.md", b"x")
+    error = refused("pack", "set", "out", "--format", "wds", cwd=tmp_path).err
+    assert said in error and name in error and "next:" in error, error
+    assert said in refused("pack", f"set/{name}", "out", "--format", "wds", cwd=tmp_path).err
+    put(tmp_path / "set/deep/er/1.jpg")  # with images it is a folder like any other
+    assert said not in run("pack", "set", "out", "--format", "wds", "--dry-run", cwd=tmp_path).err
 
 
 def test_files_of_other_kinds_beside_class_folders_are_files_like_any_other(tmp_path):

@@ -91,8 +91,8 @@ def gnu_tar(path, photos):
 # --- LMDB
 
 
-def write_lmdb(path, items, subdir=True):
-    with lmdb.open(str(path), map_size=1 << 28, subdir=subdir, lock=subdir) as env, env.begin(write=True) as txn:
+def write_lmdb(path, items, subdir=True, map_size=1 << 28):
+    with lmdb.open(str(path), map_size=map_size, subdir=subdir, lock=subdir) as env, env.begin(write=True) as txn:
         for key, value in items:
             assert txn.put(key, value)
     return path

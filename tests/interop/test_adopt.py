@@ -134,3 +134,13 @@ def test_the_same_in_a_directory_of_its_own(adopted, tmp_path):
     assert report["id"] == adopted.report["id"]
     assert tree(shards) == before
     assert packhorse("inspect", tmp_path / "data/set", "--verify", "full", "--json").json["ok"]
+
+
+@pytest.mark.parametrize("map_size", [2 << 30, 1 << 40], ids=["2 GiB", "1 TiB"])
+def test_the_address_space_that_an_lmdb_reserves_is_no_memory(map_size, tmp_path):
+    photos = other.some_photos()
+    items = [(f"{i:08}".encode(), other.datum(p.bytes, p.label)) for i, p in enumerate(photos)]
+    other.write_lmdb(tmp_path / "db", items, map_size=map_size)
+    report = packhorse("index", tmp_path / "db", "--out", tmp_path / "out", "--json").json
+    assert report["packed"] == len(photos)
+    packhorse("inspect", tmp_path / "out", "--verify", "full")

@@ -68,7 +68,7 @@ def test_batches_have_classes_captions_and_masks(packed):
 def test_kept_masks_stay_as_they_are(packed):
     loader = packhorse.Loader(packed, 1, augment=packhorse.DetectionAugment(size=(48, 96)), targets=True, shuffle=False)
     for _ in range(3):
-        batches = [(batch, np.array(batch.targets.masks)) for batch in loader]
+        batches = [(batch, np.asarray(batch.targets.masks).copy()) for batch in loader]
         for i, (batch, then) in enumerate(batches):
             assert then[0, 20, 40] == i and (np.asarray(batch.targets.masks) == then).all()
 
@@ -90,7 +90,7 @@ def test_what_a_dataset_lacks_is_none(tmp_path):
 def test_distorted_pixels_are_a_function_of_the_seed(packed):
     def images(*stages, seed=1):
         [batch] = list(packhorse.Loader(packed, 4, augment=[packhorse.Resize(16), *stages], shuffle=False, seed=seed))
-        return np.array(batch.images)
+        return np.asarray(batch.images).copy()
 
     distort = packhorse.PhotometricDistort(1.0, brightness=(0.5, 0.9))
     assert (images(distort) == images(distort)).all()

@@ -5,8 +5,10 @@ import json
 import logging
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 from package import environment, packhorse
@@ -166,6 +168,29 @@ def test_rejects_are_an_error_with_the_report_and_logged_but_not_printed(tmp_pat
     assert not (tmp_path / "out").exists()
     report = packhorse.pack(BROKEN, tmp_path / "out", format="wds", allow_odd_classes=True, max_rejects="100%")
     assert report.published and report.rejected == raised.value.report.rejected
+
+
+def test_a_log_is_written_through_links_and_into_fifos(tmp_path, packed):
+    source = tmp_path / "source"
+    shutil.copytree(SHAPES / "val", source)
+    (source / "notes.txt").write_text("skipped, and so in the log")
+    link, fifo = tmp_path / "link", tmp_path / "fifo"
+    link.symlink_to("log")
+    packhorse.pack(source, tmp_path / "out", format="wds", log=link)
+    assert link.is_symlink() and "notes.txt" in (tmp_path / "log").read_text()
+    os.mkfifo(fifo)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(fifo.read_text()))
+    reader.start()
+    packhorse.pack(source, tmp_path / "again", format="wds", log=fifo)
+    reader.join()
+    assert fifo.is_fifo() and read == [(tmp_path / "log").read_text()]
+    with pytest.raises(ValueError, match="directory"):
+        packhorse.pack(source, tmp_path / "third", format="wds", log=tmp_path)
+    (tmp_path / "adopted.log").symlink_to("index.log")
+    packhorse.index([tmp_path / "out"], out=tmp_path / "adopted", log=tmp_path / "adopted.log")
+    assert (tmp_path / "adopted.log").is_symlink() and (tmp_path / "index.log").exists()
+    assert not (tmp_path / "third").exists()
 
 
 def test_damage_is_found_and_named(tmp_path, packed):

@@ -130,13 +130,11 @@ def test_an_interrupted_copy_of_another_dataset_leaves_nothing_behind(packed, tm
 
 def test_a_copy_that_is_stopped_says_so(packed, place, in_front_of, seaweed, monkeypatch, tmp_path):
     packhorse("copy", packed / "wds", place.url, NO_CACHE)
-    proxy = in_front_of(seaweed, plan=Plan([Rule(Stall(10), path="*.tar")]))
+    proxy = in_front_of(seaweed, plan=Plan([Rule(Stall(3600), path="*.tar")]))
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
     process = subprocess.Popen([PACKHORSE, "copy", place.url, tmp_path / "back", NO_CACHE], stderr=subprocess.PIPE, text=True)
     wait_until(lambda: proxy.counters()["faults"])
     process.terminate()
-    proxy.plan = Plan()
-    proxy.call(lambda: [task.cancel() for task in proxy.tasks])  # ends the connections that stall: a stop waits for them
     assert "next:" in process.communicate()[1] and process.returncode == 143
     assert not (tmp_path / "back").exists()
 

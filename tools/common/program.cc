@@ -26,6 +26,7 @@
 #include "help/help_files.h"
 #include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
 
@@ -102,9 +103,11 @@ void print_error(const char* program, const Error& error) {
   std::fputs((text + "\n").c_str(), stderr);
 }
 
-/// stdout may be a full disk or a closed pipe; losing output must not look like success.
+/// stdout may be a full disk; losing output must not look like success. Whoever closes a pipe has
+/// read enough: the program ends as if by SIGPIPE, whatever it would have said next.
 int flushed(const char* program, int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (reader_is_gone(STDOUT_FILENO)) return kSigpipe;
   std::fputs(fmt::format("{}: error: cannot write to standard output\n", program).c_str(), stderr);
   return code == kDone ? kFailed : code;
 }
@@ -150,6 +153,9 @@ int report_failure() noexcept try {
     print_error(program_name, error);
     return exit_code_of(error, received_signal());
   } catch (const std::filesystem::filesystem_error& error) {
+    print_error(program_name, error_of(error));
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe && reader_is_gone(STDOUT_FILENO)) return kSigpipe;
     print_error(program_name, error_of(error));
   } catch (const std::bad_alloc&) {
     throw;

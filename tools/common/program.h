@@ -21,6 +21,7 @@ enum ExitCode : int {
   kUsage = 2,
   kDamage = 3,
   kSigint = 130,
+  kSigpipe = 141,
   kSigterm = 143
 };
 
@@ -65,9 +66,10 @@ struct ProgramInfo {
 
 /// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit
 /// code. It also reports a lack of memory and exceptions that leave a thread; the process then ends
-/// at once. Writes that fail are errors and raise no signal. SIGINT and SIGTERM request a stop;
-/// another one a second or more later ends the process at once (a terminal and a launcher may both
-/// send the first).
+/// at once. Writes that fail are errors and raise no signal; when nobody reads standard output any
+/// more, as in `packhorse ... | head`, the program ends as if by SIGPIPE, without a word. SIGINT
+/// and SIGTERM request a stop; another one a second or more later ends the process at once (a
+/// terminal and a launcher may both send the first).
 int run_program(const ProgramInfo& program, int argc, char** argv);
 
 /// The signal that requested the stop, or 0.

@@ -13,7 +13,7 @@
 #include "common/storage.h"
 #include "packhorse/base/cpu_binding.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 
 namespace packhorse {
 
@@ -59,8 +59,8 @@ class CommandBench final : public program::Command {
     if (binding.kind != CpuBinding::Kind::kNone) bind_to(cpus_for(binding, numa_nodes(), {}));
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // The file is made first, so that one that cannot be written fails before the measurement.
-    std::optional<AtomicFile> metrics;
-    if (!request_.metrics.empty()) metrics.emplace(request_.metrics);
+    std::optional<OutputFile> metrics;
+    if (!request_.metrics.empty()) metrics.emplace(request_.metrics, stop);
     const std::vector<bench::Run> runs = bench::measure_all(request_, stop);
     if (metrics) {
       metrics->write(as_bytes(bench::metrics_text(request_, runs)));

@@ -5,7 +5,7 @@
 #include "common/terminal.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/reports/pack_report.h"
@@ -81,7 +81,7 @@ class CommandIndex final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    refuse_url(log_file_);  // refuse it now, not when all is indexed
+    if (!log_file_.empty()) check_output(log_file_);
     if (!out_.empty()) options_.out = out_;
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     if (!targets_.empty()) options_.targets.add(targets_);
@@ -100,7 +100,7 @@ class CommandIndex final : public program::Command {
       throw Error(ErrorKind::kInterrupted, "stopped; nothing was published", shards_.front(),
                   "run the same command again: it starts over");
     }
-    if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
+    if (!log_file_.empty()) write_output(log_file_, as_bytes(pack_log_text(report)), stop);
     print_rejects(report);
     fmt::print("{}", json_                        ? json_text(to_json(report))
                      : quiet_ && report.published ? notes_in_words(report)

@@ -8,7 +8,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/packing/pack_status.h"
@@ -111,7 +111,7 @@ class CommandPack final : public program::Command {
                   options_.staging.empty() ? staging_path(out_) : options_.staging,
                   "run the same command again: finished shards are kept");
     }
-    if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
+    if (!log_file_.empty()) write_output(log_file_, as_bytes(pack_log_text(report)), stop);
     if (!report.preview) print_rejects(report);
     const bool done = options_.dry_run || options_.task || report.published;
     fmt::print("{}", json_            ? json_text(to_json(report))
@@ -130,9 +130,11 @@ class CommandPack final : public program::Command {
         ->capture_default_str()
         ->group("Images");
     app.add_option("--short-side", image.short_side, "resize: length of the short side, in pixels")
+        ->check(program::in_range(1, 65535))
         ->capture_default_str()
         ->group("Images");
-    app.add_option("--quality", image.quality, "resize: JPEG quality, 1 to 100")
+    app.add_option("--quality", image.quality, "resize: JPEG quality")
+        ->check(program::in_range(1, 100))
         ->capture_default_str()
         ->group("Images");
     app.add_option("--chroma", image.chroma, "resize: chroma sampling, as in the source or 4:2:0")
@@ -143,9 +145,11 @@ class CommandPack final : public program::Command {
         ->group("Images");
     app.add_option("--restart-mcus", image.restart_mcus,
                    "roi, resize: approximate number of MCUs between restart markers")
+        ->check(program::in_range(1, 8192))
         ->capture_default_str()
         ->group("Images");
     app.add_option("--size", image.size, "raw: width and height, in pixels")
+        ->check(program::in_range(1, 16384))
         ->capture_default_str()
         ->group("Images");
     app.add_option("--fit", image.fit, "raw: crop to the centre, or letterbox the whole image")
@@ -234,7 +238,7 @@ class CommandPack final : public program::Command {
 
   void read_options() {
     refuse_unused_settings();
-    refuse_url(log_file_);  // refuse it now, not when all is packed
+    if (!log_file_.empty()) check_output(log_file_);
     remote_.enable({source_, out_}, may_name_urls(source_));
     options_.plan.shuffle = !no_shuffle_;
     options_.check_space = !no_space_check_;

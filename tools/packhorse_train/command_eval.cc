@@ -6,7 +6,7 @@
 #include "common/terminal.h"
 #include "detection_page.h"
 #include "packhorse/analysis/detection_scores.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
@@ -42,6 +42,7 @@ class CommandEval final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
+    if (!report_.empty()) check_output(report_);
     options_.device = run_.pick();
     run_.bind_to_cpus(options_.device);
     options_.workers = run_.workers;
@@ -52,7 +53,7 @@ class CommandEval final : public program::Command {
       options_.observer = [&](const SeenPicture& picture) { worst.add(picture); };
     const EvaluateResult result = evaluate(options_, stop);
     const Scores& scores = result.scores;
-    if (!report_.empty()) write_report(result, worst);
+    if (!report_.empty()) write_report(result, worst, stop);
     if (json_) {
       fmt::print("{}", json_text(to_json(result)));
     } else {
@@ -67,7 +68,8 @@ class CommandEval final : public program::Command {
  private:
   static constexpr std::size_t kWorstShown = 12;
 
-  void write_report(const EvaluateResult& result, const WorstPictures& worst) const {
+  void write_report(const EvaluateResult& result, const WorstPictures& worst,
+                    const std::stop_token& stop) const {
     const std::string page =
         detection_page({.title = options_.model.path().string() + " on " + options_.data.string(),
                         .scores = result.scores,
@@ -75,7 +77,7 @@ class CommandEval final : public program::Command {
                         .dataset = *result.dataset,
                         .worst = worst.pictures(),
                         .limits = options_.limits});
-    write_file(report_, as_bytes(page));
+    write_output(report_, as_bytes(page), stop);
   }
 
   static program::Json path_json(const std::filesystem::path& path) {

@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "common/terminal.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/trainer/train/export.h"
 #include "recipe_options.h"
 
@@ -26,10 +26,11 @@ class CommandExport final : public program::Command {
         "the task and the classes.");
   }
 
-  int run(const std::stop_token&) override {
+  int run(const std::stop_token& stop) override {
+    check_output(output_);
     const std::string module = export_script(checkpoint_, run_.pick());
-    write_file(output_, as_bytes(module));
-    fmt::print("{}: {}\n", output_.string(), program::bytes_text(module.size()));
+    if (!write_output(output_, as_bytes(module), stop))
+      fmt::print("{}: {}\n", output_.string(), program::bytes_text(module.size()));
     return program::kDone;
   }
 

@@ -11,7 +11,7 @@
 #include "common/terminal.h"
 #include "measure_options.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/trainer/measure/inputs.h"
 #include "recipe_options.h"
 #include "report_json.h"
@@ -85,8 +85,8 @@ class CommandMeasure final : public program::Command {
     for (const std::filesystem::path& path : options_.packed) paths.push_back(path.string());
     if (remote_.enable(paths))
       options_.remote_bytes = [] { return remote_counters().storage.bytes; };
-    std::optional<AtomicFile> saved;  // opened now: no measurement is lost to a misspelt folder
-    if (!save_.empty()) saved.emplace(save_);
+    std::optional<OutputFile> saved;  // opened now: no measurement is lost to a misspelt folder
+    if (!save_.empty()) saved.emplace(save_, stop);
     const program::StatusLine status(quiet_);
     const auto note = [&](const std::string& text) { status.show(text); };
     Scratch scratch;

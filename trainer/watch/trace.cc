@@ -16,6 +16,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -149,22 +150,24 @@ struct StepTrace::Impl {
     running = false;
     const auto result = profiler::disableProfiler();
     const std::vector<LoaderEvent> events = loader->stop();
-    const std::filesystem::path raw = temporary_name(path);
-    if (!path.parent_path().empty()) make_directories(path.parent_path());
+    const ScratchDirectory scratch("trace");
+    const std::filesystem::path raw = scratch.path() / "raw.json";
     result->save(raw.string());
     json trace = json::parse(read_text(raw), nullptr, /*allow_exceptions=*/false);
-    std::filesystem::remove(raw);
     if (!trace.is_object() || !trace.contains("traceEvents")) {
       throw Error(ErrorKind::kIo, "LibTorch's profiler did not write a complete trace", path,
                   "check that there is space on the disk, or trace fewer steps");
     }
     append(trace["traceEvents"], events, zero_ns - trace.value("baseTimeNanoseconds", 0LL));
-    write_file(path, as_bytes(trace.dump()));
+    write_output(path, as_bytes(trace.dump()));
   }
 };
 
 StepTrace::StepTrace(std::filesystem::path path, const StepSpan& span)
     : impl_(new Impl{.path = std::move(path), .span = span}) {
+  const std::filesystem::path folder = impl_->path.parent_path();
+  if (!folder.empty()) make_directories(folder);
+  check_output(impl_->path);
   // Without a GPU, Kineto reports that on stderr as if it were an error.
   if (!activities().contains(torch::profiler::impl::ActivityType::CUDA)) {
     ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);

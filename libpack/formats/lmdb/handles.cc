@@ -20,6 +20,9 @@ Env open_read_only(const std::filesystem::path& path) {
   MDB_env* raw = nullptr;
   check(mdb_env_create(&raw), "set up LMDB for", path);
   Env env(raw);
+  // LMDB raises it to the pages in use. The size in the file is what a writer reserved, often a
+  // tebibyte: too much for a process whose address space is limited.
+  check(mdb_env_set_mapsize(raw, 1), "set up LMDB for", path);
   check(mdb_env_open(raw, path.c_str(), MDB_RDONLY | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0644),
         "open", path);
   MDB_envinfo info{};

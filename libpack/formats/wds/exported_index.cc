@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "formats/wds/layout.h"
 #include "formats/wds/members.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse::wds {
@@ -14,6 +16,10 @@ namespace packhorse::wds {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+bool has_blank(std::string_view name) {
+  return name.find_first_of(" \t\n\v\f\r") != std::string_view::npos;
+}
 
 /// The text that wds2idx writes: "v1.2 <samples>", then a line for each sample with the extension,
 /// offset, size and name of each member, separated by blanks. Version 1.1 has no names.
@@ -36,7 +42,7 @@ class DaliIndex {
     if (!cut || cut->key.ends_with('/') || is_meta_name(name)) return;
     // Keeps the case: DALI compares extensions with those asked for, byte by byte.
     const std::string_view extension = name.substr(cut->key.size() + 1);
-    if (extension.empty() || name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
+    if (extension.empty() || has_blank(name)) {
       throw Error(ErrorKind::kUnsupported,
                   "DALI's index cannot hold a name with a space or an empty extension",
                   record_.file, "rename the member", std::string(name));
@@ -76,6 +82,13 @@ std::string name_of_shard(const ShardRecord& record) {
   std::string_view stem = record.file;
   if (stem.ends_with(kSuffix)) stem.remove_suffix(kSuffix.size());
   return std::string(stem) + ".idx";
+}
+
+/// Keys of our own shards have no blanks in them.
+std::string why_not(const std::vector<std::string>& fields) {
+  const auto bad = std::find_if(fields.begin(), fields.end(), has_blank);
+  if (bad == fields.end()) return {};
+  return "DALI's index cannot hold the blank in the name of the field '" + printable(*bad) + "'";
 }
 
 void of_own_shard(const ShardRecord& record, const ShardIndex& index,
@@ -128,6 +141,7 @@ std::vector<ExportedFile> of_dataset(const Manifest& manifest) {
 
 }  // namespace
 
-const ExportedIndexes kExportedIndexes = {name_of_shard, of_own_shard, of_shard, of_dataset};
+const ExportedIndexes kExportedIndexes = {name_of_shard, why_not, of_own_shard, of_shard,
+                                          of_dataset};
 
 }  // namespace packhorse::wds

@@ -44,6 +44,8 @@ class ObjectCopy {
       start(range);
       take_arrived(take);
     }
+    // A request may have begun while others were interrupted.
+    if (stop.stop_requested()) store_.interrupt();
     for (std::size_t left = kMostUnderWay; left-- > 0 && under_way.wait_for(left);)
       take_arrived(take);
     under_way.finish();  // whatever ended it, requests write into `into_` until they are over
@@ -93,6 +95,8 @@ class ObjectCopy {
 
 void copy_object(ObjectStore& store, const std::string& name, std::span<std::byte> into,
                  const std::function<void(Bytes)>& take, const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+  const std::stop_callback interrupt(stop, [&store] { store.interrupt(); });
   ObjectInfo info = store.info(name);
   if (info.bytes != into.size()) {
     throw Error(

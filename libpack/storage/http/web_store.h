@@ -31,6 +31,7 @@ class WebStore final : public ObjectStore {
   bool can_write() const override { return source_->requests->can_change(); }
   bool write(const ObjectWrite& write, const std::stop_token& stop) override;
   void remove(const std::string& name) override;
+  void interrupt() override { client_->give_up(source_.get()); }
   StorageCounters counters() const override { return client_->counters(source_.get()); }
 
  private:

@@ -9,7 +9,7 @@
 #include "common/program.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
@@ -58,6 +58,7 @@ void ReportAction::setup(CLI::App& app) {
 
 int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop,
                       const VerifyReport* verification) const {
+  check_output(file_);
   std::vector<std::unique_ptr<PackedDataset>> datasets;  // sections point to them
   std::vector<ReportSection> sections;
   std::size_t damaged = 0, images = 0;
@@ -74,7 +75,8 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
     damaged += damaged_in(sections.back());
     for (const ReportClass& one : sections.back().classes) images += one.tiles.size();
   }
-  write_file(file_, as_bytes(report_page(request_.path, sections, verification)));
+  const bool printed =
+      write_output(file_, as_bytes(report_page(request_.path, sections, verification)), stop);
   if (damaged > 0) {
     fmt::print(stderr,
                "packhorse: error: {} of {} could not be shown\n  where: {}\n"
@@ -82,6 +84,8 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
                program::with_commas(damaged), program::count_text(images, "image"),
                printable(request_.path));
   }
+  const int code = damaged > 0 ? program::kDamage : program::kDone;
+  if (printed) return code;
   if (!request_.json) {
     if (!request_.quiet)
       fmt::print("{}: {} of {}\n", printable(file_), program::count_text(images, "picture"),
@@ -94,7 +98,7 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
                                   {"pictures", images},
                                   {"damaged", damaged}}}}));
   }
-  return damaged > 0 ? program::kDamage : program::kDone;
+  return code;
 }
 
 ReportSection ReportAction::section(const PackedDataset& dataset,

@@ -15,7 +15,7 @@
 #include "inspect/sheet.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
@@ -72,7 +72,7 @@ void SheetAction::setup(CLI::App& app) {
 
 int SheetAction::run(const std::vector<std::filesystem::path>& paths,
                      const std::stop_token& stop) const {
-  refuse_url(file_);
+  check_output(file_);
   if (paths.size() != 1) {
     throw Error(ErrorKind::kUsage, "--sheet needs one dataset, but there are several here",
                 request_.path, "give one of the splits, e.g. " + paths.front().string());
@@ -82,9 +82,12 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
   const SheetLayout layout = this->layout(dataset, samples.size());
   const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_, stop);
   const cv::Mat sheet = draw_sheet(layout, tiles, dataset.classes());
-  write_file(file_, encoded(sheet, layout.object_classes.empty() ? Chroma::kHalved : Chroma::kFull,
-                            std::filesystem::path(file_).extension().string()));
-  report(dataset, tiles, layout, sheet.size());
+  const bool printed =
+      write_output(file_,
+                   encoded(sheet, layout.object_classes.empty() ? Chroma::kHalved : Chroma::kFull,
+                           std::filesystem::path(file_).extension().string()),
+                   stop);
+  report(dataset, tiles, layout, sheet.size(), printed);
   const auto damaged = [](const Tile& tile) { return !tile.damage.empty(); };
   return std::any_of(tiles.begin(), tiles.end(), damaged) ? program::kDamage : program::kDone;
 }
@@ -134,9 +137,10 @@ SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles)
   return layout;
 }
 
-/// Says what was written and, on stderr, what could not be shown.
+/// Says what was written and, on stderr, what could not be shown. `printed`: the sheet itself went
+/// to standard output.
 void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& tiles,
-                         const SheetLayout& layout, cv::Size size) const {
+                         const SheetLayout& layout, cv::Size size, bool printed) const {
   program::Json shown = program::Json::array(), damaged = program::Json::array();
   for (const Tile& tile : tiles) {
     program::Json one = {{"sample", tile.sample},
@@ -158,6 +162,7 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
                program::with_commas(damaged.size()), program::count_text(tiles.size(), "image"),
                printable(dataset.path().native()));
   }
+  if (printed) return;
   if (request_.json) {
     fmt::print("{}", json_text({{"path", dataset.path().string()},
                                 {"sheet",

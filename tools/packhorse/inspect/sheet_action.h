@@ -32,7 +32,7 @@ class SheetAction {
   std::size_t of_a_class(const PackedDataset& dataset) const;
   SheetLayout layout(const PackedDataset& dataset, std::size_t tiles) const;
   void report(const PackedDataset& dataset, const std::vector<Tile>& tiles,
-              const SheetLayout& layout, cv::Size size) const;
+              const SheetLayout& layout, cv::Size size, bool printed) const;
 
   const Request& request_;
   const SampleChoice& choice_;

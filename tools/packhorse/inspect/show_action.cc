@@ -14,7 +14,7 @@
 #include "inspect/tile.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/image/npy.h"
 
 namespace packhorse::inspect {
@@ -38,7 +38,8 @@ void ShowAction::setup(CLI::App& app) {
       ->excludes(field);
 }
 
-int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token&) const {
+int ShowAction::run(const std::vector<std::filesystem::path>& paths,
+                    const std::stop_token& stop) const {
   if (paths.size() != 1) {
     throw Error(ErrorKind::kUsage, "--show needs one dataset, but there are several here",
                 request_.path, "give one of the splits, e.g. " + paths.front().string());
@@ -50,7 +51,7 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return program::kDone;
   }
-  if (!output_.empty()) write_file(output_, bytes);
+  if (!output_.empty() && write_output(output_, bytes, stop)) return program::kDone;
   fmt::print(
       "{}", request_.json ? json_text(sample_json(dataset, sample)) : sample_line(dataset, sample));
   return program::kDone;

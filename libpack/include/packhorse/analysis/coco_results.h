@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "packhorse/analysis/detection_scores.h"
-#include "packhorse/base/file.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/image/image_info.h"
 
 namespace packhorse {
@@ -58,7 +58,7 @@ class CocoResults {
 
  private:
   CocoIds ids_;
-  AtomicFile file_;
+  OutputFile file_;
   bool first_ = true;
 };
 

@@ -87,6 +87,8 @@ struct ExportedIndexOptions {
 struct ExportedIndexes {
   using Out = std::function<void(std::string_view piece)>;
   std::string (*name_of_shard)(const ShardRecord& record);  ///< the name of the file made for it
+  /// Why shards whose samples have these fields get no such file; empty when they do.
+  std::string (*why_not)(const std::vector<std::string>& fields);
   /// Makes the file of a shard that open_writer() has written, from its index alone.
   void (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
                        const ExportedIndexOptions& options, const Out& out);

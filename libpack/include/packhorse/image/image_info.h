@@ -55,6 +55,7 @@ struct ProbeResult {
   std::string reason;
   DecodeCost cost = {};
   bool beyond_limits = false;  ///< the reason is a limit: the image may be sound
+  bool unsupported = false;    ///< the reason is its kind, which nothing here decodes
 };
 
 /// Pillow's limit (2 x 89,478,485), so that what we pack is what the common readers open.

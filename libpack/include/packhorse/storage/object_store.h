@@ -114,6 +114,9 @@ class ObjectStore {
   virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
   /// Removes an object, if there is one of this name. Throws as write() does.
   virtual void remove(const std::string& name);
+  /// Ends the requests under way, which throw Error(kInterrupted), and waits until they have. Later
+  /// ones are as ever.
+  virtual void interrupt() {}
   virtual StorageCounters counters() const = 0;
 };
 

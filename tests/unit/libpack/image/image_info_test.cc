@@ -61,6 +61,18 @@ std::string tiff() {
          tiff_tag(279, 10) + le32(0) + "0123456789";
 }
 
+struct Samples {
+  std::uint32_t bits = 8, channels = 1, format = 1, photometric = 1;
+};
+
+/// A TIFF of 1 x 1 pixels of such samples.
+std::string tiff_of(const Samples& of) {
+  return "II*\0"s + le32(8) + le16(9) + tiff_tag(256, 1) + tiff_tag(257, 1) +
+         tiff_tag(258, of.bits) + tiff_tag(259, 1) + tiff_tag(262, of.photometric) +
+         tiff_tag(273, 122) + tiff_tag(277, of.channels) + tiff_tag(279, 10) +
+         tiff_tag(339, of.format) + le32(0) + "0123456789";
+}
+
 std::string webp(const std::string& chunks) {
   return "RIFF" + le32(static_cast<std::uint32_t>(chunks.size() + 4)) + "WEBP" + chunks;
 }
@@ -175,6 +187,53 @@ TEST_CASE("image info: what is not supported says so") {
   CHECK(probe("GIF89a and so on").reason == "unsupported kind: GIF");
 }
 
+TEST_CASE("image info: a TIFF whose samples nothing decodes is of an unsupported kind") {
+  constexpr std::uint32_t kCmyk = 5;
+  const auto kind = [](const Samples& of) {
+    const ProbeResult result = probe(tiff_of(of));
+    CHECK(result.unsupported == !result.info.has_value());
+    return result.reason;
+  };
+  for (const std::uint32_t bits : {8u, 12u, 16u})
+    for (const std::uint32_t channels : {1u, 2u, 3u, 4u})
+      CHECK(kind({.bits = bits, .channels = channels}).empty());
+  CHECK(kind({.bits = 1}).empty());
+  CHECK(kind({.channels = 4, .photometric = kCmyk}).empty());
+  CHECK(kind({.bits = 1, .channels = 3}) == "unsupported kind: TIFF of 1 bits");
+  for (const std::uint32_t bits : {2u, 4u, 24u, 32u, 64u})
+    CHECK(kind({.bits = bits}) == "unsupported kind: TIFF of " + std::to_string(bits) + " bits");
+  for (const std::uint32_t bits : {16u, 32u, 64u})
+    CHECK(kind({.bits = bits, .format = 3}) == "unsupported kind: TIFF of floating-point numbers");
+  for (const std::uint32_t format : {0u, 2u, 4u, 5u, 6u, 99u})
+    CHECK(kind({.format = format}) ==
+          "unsupported kind: TIFF of other samples than unsigned integers");
+  CHECK(kind({.channels = 5}) == "unsupported kind: TIFF of 5 channels");
+  CHECK(kind({.bits = 16, .channels = 4, .photometric = kCmyk}) ==
+        "unsupported kind: CMYK TIFF of 16 bits");
+}
+
+TEST_CASE(
+    "image info: a JPEG of 12 bits, a lossless and a hierarchical one are unsupported kinds") {
+  const std::string good = read_text(samples() / "broken/good/ok.jpg");
+  const std::size_t frame = good.find("\xff\xc0");
+  REQUIRE(frame != std::string::npos);
+  const auto reason = [&](int start_of_frame, int bits) {
+    std::string file = good;
+    file[frame + 1] = static_cast<char>(start_of_frame);
+    file[frame + 4] = static_cast<char>(bits);
+    return probe(file).reason;
+  };
+  for (const int process : {0xc0, 0xc1, 0xc2, 0xc9, 0xca}) {
+    CHECK(reason(process, 8).empty());
+    CHECK(reason(process, 12) == "unsupported kind: JPEG of 12 bits");
+    CHECK(reason(process, 9) == "damaged header: bad sample precision");
+  }
+  for (const int process : {0xc3, 0xcb})
+    CHECK(reason(process, 8) == "unsupported kind: lossless JPEG");
+  for (const int process : {0xc5, 0xc6, 0xc7, 0xcd, 0xce, 0xcf})
+    CHECK(reason(process, 8) == "unsupported kind: hierarchical JPEG");
+}
+
 TEST_CASE("image info: a Netpbm size of more digits than a number holds is refused") {
   for (const char* text : {"P5\n4294967297 1\n255\n0", "P5\n1 4294967297\n255\n0",
                            "P5\n99999999999999999999 1\n255\n0"}) {
@@ -240,12 +299,12 @@ TEST_CASE("image limits: memory is that of the samples as they are decoded") {
   CHECK(bytes_of(ppm16()) == 0);
   CHECK(bytes_of(tiff()) == 5 * 2 * 4);
   const auto tiled = [](std::uint32_t tile_width, std::uint32_t tile_height) {
-    return "II*\0"s + le32(8) + le16(10) + tiff_tag(256, 5) + tiff_tag(257, 2) + tiff_tag(258, 64) +
+    return "II*\0"s + le32(8) + le16(10) + tiff_tag(256, 5) + tiff_tag(257, 2) + tiff_tag(258, 16) +
            tiff_tag(259, 1) + tiff_tag(274, 1) + tiff_tag(277, 3) + tiff_tag(322, tile_width) +
            tiff_tag(323, tile_height) + tiff_tag(324, 134) + tiff_tag(325, 10) + le32(0) +
            "0123456789";
   };
-  CHECK(bytes_of(tiled(4096, 8192)) == std::uint64_t{4096} * 8192 * 3 * 8);
+  CHECK(bytes_of(tiled(4096, 8192)) == std::uint64_t{4096} * 8192 * 3 * 2);
   CHECK(bytes_of(tiled(~0u, ~0u)) == ImageLimits::kNone);
 }
 

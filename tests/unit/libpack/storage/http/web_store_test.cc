@@ -1,11 +1,13 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <future>
 #include <thread>
 
 #include "packhorse/storage/object_store.h"
+#include "storage/dataset/object_copy.h"
 #include "storage/http/scripted_server.h"
 #include "storage/http/url_command.h"
 #include "support/support.h"
@@ -244,6 +246,33 @@ TEST_CASE("web store: its end gives up what is under way") {
                  [&](const std::exception_ptr& error) { ended = error != nullptr; });
   }
   CHECK(ended);
+}
+
+TEST_CASE("web store: a copy that is stopped waits for no answer, and later requests are as ever") {
+  for (const std::string method : {"HEAD", "GET"}) {
+    std::atomic<bool> stalls{true};
+    std::promise<void> asked;
+    ScriptedServer server([&](const ServerRequest& request) {
+      if (request.method != method || !stalls) return serve(request, kContent);
+      asked.set_value();
+      return ServerReply{"", Then::kStall};
+    });
+    StorageOptions options = few_retries();
+    options.stall = std::chrono::minutes(10);
+    const auto store = open_store(parse_url(server.url()), options);
+    std::vector<std::byte> into(kContent.size());
+    std::stop_source stop;
+    auto copy = std::async(std::launch::async, [&] {
+      return test::kind_of_error(
+          [&] { copy_object(*store, "a", into, nullptr, stop.get_token()); });
+    });
+    asked.get_future().wait();
+    stop.request_stop();
+    CHECK(copy.get() == ErrorKind::kInterrupted);
+    stalls = false;
+    copy_object(*store, "a", into, nullptr, {});
+    CHECK(as_text(into) == kContent);
+  }
 }
 
 TEST_CASE("web store: may go with the last request that holds it, in a thread of its client") {

@@ -1,0 +1,162 @@
+#include "packhorse/base/output_file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "packhorse/base/error.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMostLinks = 40;  ///< the kernel's bound, too
+constexpr std::size_t kStreamBuffer = 1u << 20;
+constexpr auto kReaderPoll = std::chrono::milliseconds(20);
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+/// Where output goes.
+struct Place {
+  enum class Kind { kFile, kStream, kDescriptor } kind = Kind::kFile;
+  fs::path path;        ///< kFile: what is replaced; kStream: what is opened
+  int descriptor = -1;  ///< kDescriptor
+};
+
+/// The number in /proc/self/fd/N, by whatever name of that folder.
+std::optional<int> own_descriptor(const fs::path& path) {
+  const std::string name = path.filename();
+  const char* const end = name.data() + name.size();
+  int number = -1;
+  if (const auto parsed = std::from_chars(name.data(), end, number);
+      parsed.ec != std::errc() || parsed.ptr != end || number < 0)
+    return std::nullopt;
+  std::error_code code;
+  const fs::path folder = fs::canonical(folder_of(path), code);
+  if (code || folder != fs::canonical("/proc/self/fd", code)) return std::nullopt;
+  return number;
+}
+
+/// Follows links by hand: the file that the last one names need not exist, and those in
+/// /proc/self/fd name files that have no path.
+Place follow(fs::path path) {
+  for (int links = 0; links < kMostLinks; ++links) {
+    if (const auto number = own_descriptor(path)) return {Place::Kind::kDescriptor, path, *number};
+    std::error_code code;
+    if (!fs::is_symlink(fs::symlink_status(path, code))) return {Place::Kind::kFile, path};
+    const fs::path to = fs::read_symlink(path, code);
+    if (code) throw_code(code, "follow the link", path);
+    path = folder_of(path) / to;
+  }
+  errno = ELOOP;
+  throw_errno("follow the link", path);
+}
+
+Place place_of(const fs::path& path) {
+  refuse_url(path.native());
+  Place place = follow(path);
+  struct stat status {};
+  if (place.kind == Place::Kind::kDescriptor || ::stat(path.c_str(), &status) != 0 ||
+      S_ISREG(status.st_mode))
+    return place;
+  if (S_ISDIR(status.st_mode))
+    throw Error(ErrorKind::kUsage, "cannot write to it: it is a directory", path,
+                "name a file in it");
+  if (S_ISSOCK(status.st_mode))
+    throw Error(ErrorKind::kUsage, "cannot write to it: it is a socket", path,
+                "name a file, a FIFO or a device");
+  return {Place::Kind::kStream, path};
+}
+
+/// Opens without waiting, again and again: open(2) itself would wait for a FIFO's reader, and see
+/// no stop.
+UniqueFd open_stream(const fs::path& path, const std::stop_token& stop) {
+  while (true) {
+    UniqueFd fd = open_file(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+    if (fd) {
+      if (::fcntl(fd.get(), F_SETFL, 0) != 0) throw_errno("open", path);
+      return fd;
+    }
+    if (errno != ENXIO) throw_errno("open", path);
+    std::error_code code;
+    if (!fs::is_fifo(path, code)) {
+      errno = ENXIO;
+      throw_errno("open", path);
+    }
+    if (stop.stop_requested())
+      throw Error(ErrorKind::kInterrupted, "stopped while nobody read the FIFO", path);
+    std::this_thread::sleep_for(kReaderPoll);
+  }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const fs::path& path, const std::stop_token& stop) : path_(path) {
+  const Place place = place_of(path);
+  switch (place.kind) {
+    case Place::Kind::kFile:
+      file_.emplace(place.path);
+      return;
+    case Place::Kind::kStream:
+      stream_ = open_stream(path, stop);
+      return;
+    case Place::Kind::kDescriptor:
+      stream_.reset(::fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0));
+      if (!stream_) throw_errno("write to", path);
+      standard_output_ = place.descriptor == STDOUT_FILENO;
+  }
+}
+
+void OutputFile::write(Bytes bytes) {
+  if (file_) return file_->write(bytes);
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  if (buffer_.size() >= kStreamBuffer) flush_stream();
+}
+
+void OutputFile::flush_stream() {
+  try {
+    append_exactly(stream_.get(), buffer_, path_);
+  } catch (const Error&) {
+    if (standard_output_ && reader_is_gone(stream_.get()))
+      throw std::system_error(EPIPE, std::generic_category(), "standard output");
+    throw;
+  }
+  buffer_.clear();
+}
+
+void OutputFile::commit() {
+  if (file_) return file_->commit();
+  flush_stream();
+  // Some devices and file systems report what failed only here.
+  if (::close(stream_.release()) != 0 && errno != EINTR) throw_errno("write to", path_);
+}
+
+bool reader_is_gone(int fd) {
+  pollfd one{fd, POLLOUT, 0};
+  return ::poll(&one, 1, 0) == 1 && (one.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+bool write_output(const fs::path& path, Bytes bytes, const std::stop_token& stop) {
+  OutputFile file(path, stop);
+  file.write(bytes);
+  file.commit();
+  return file.is_standard_output();
+}
+
+void check_output(const fs::path& path) {
+  const Place place = place_of(path);
+  if (place.kind == Place::Kind::kFile) TemporaryFile(place.path);
+}
+
+}  // namespace packhorse

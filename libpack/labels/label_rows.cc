@@ -37,12 +37,6 @@ bool is_one_of(const std::array<std::string_view, n>& words, const std::string& 
   return std::find(words.begin(), words.end(), lower_case(cell)) != words.end();
 }
 
-std::string_view trimmed(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(kSpaces) + 1);
-  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
-  return text;
-}
-
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t at = text.find_first_not_of(kSpaces); at != std::string_view::npos;) {
@@ -388,7 +382,8 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     return found->text;
   };
   out.path = text(columns_.path, false, "path");
-  out.label = text(columns_.label, true, "label");
+  out.label = trimmed(text(columns_.label, true, "label"));
+  if (out.label.empty() && !columns_.several) refuse(row.line, "has no label");
 }
 
 bool has_label_columns(const fs::path& file, std::string_view path, std::string_view label) {

@@ -209,10 +209,11 @@ std::vector<std::string> ShardSamples::make_classes(const std::vector<std::strin
       const std::string path = path_with_key(found_.entries.path_of(i));
       label_file_->mark(path, key_in(path));
     }
+    notes.push_back(label_file_->note());
     label_file_->note_unused(notes, "sample of the shards");
     return label_file_->classes();
   }
-  if (!labels_.empty()) return labels_.make_classes(classes);
+  if (!labels_.empty()) return labels_.make_classes(classes, notes);
   notes.emplace_back("no sample has a label, so all get the class 'unlabelled'");
   return {"unlabelled"};
 }

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLineAdvice =
-    "each line is an image's path and its label, separated by a tab, a comma, a semicolon or a space";
+    "each line is an image's path and its label, separated by a tab, a comma, a semicolon or a "
+    "space";
 constexpr const char* kHeaderAdvice =
     "if it is a header, name its columns with --path-column and --label-column; if it is a line "
     "like the others, give their numbers, --path-column 1 --label-column 2";

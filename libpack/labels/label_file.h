@@ -20,7 +20,8 @@ namespace packhorse {
 /// ID -> class name.
 using LabelIds = std::map<std::string, std::string, std::less<>>;
 /// Reads lines `ID NAME`: two cells of a table (find_separator()), or else the name is all that
-/// follows the first blank. Throws Error(kUsage) for a line without a name and for an id with two names.
+/// follows the first blank. Throws Error(kUsage) for a line without a name and for an id with two
+/// names.
 LabelIds read_label_ids(const std::filesystem::path& path);
 
 /// A file that says which image has which label, in place of class folders:
@@ -34,7 +35,8 @@ LabelIds read_label_ids(const std::filesystem::path& path);
 ///   file name.
 /// - A line that fits an image only in another letter case or Unicode form refuses the file.
 ///
-/// Memory: the paths and 24 bytes per line, and once more the paths of lines that fit no image. Use: mark() all images, then take() each once more.
+/// Memory: the paths and 24 bytes per line, and once more the paths of lines that fit no image.
+/// Use: mark() all images, then take() each once more.
 class LabelFile {
  public:
   /// Several files that share `names`: add_to(names) each, names.finish(), resolve(names) each.
@@ -129,7 +131,7 @@ class LabelFile {
   std::string note_;
   std::vector<std::string> labels_, classes_, other_names_;
   std::vector<std::uint64_t> text_lines_;  ///< where each of labels_ stands first
-  std::unordered_map<std::string, std::uint32_t> unused_forms_;  ///< case_folded() path -> line
+  std::unordered_map<std::string, std::uint32_t> unused_forms_;     ///< case_folded() path -> line
   std::map<std::string, std::int32_t, std::less<>> label_numbers_;  ///< places in labels_
   std::string stranger_;     ///< the first image marked that no line names
   std::string text_;         ///< all paths

@@ -89,10 +89,14 @@ LabelNames::Kind LabelNames::kind_of(std::string_view text) {
 
 std::string_view LabelNames::words_of(Kind kind) {
   switch (kind) {
-    case Kind::kInteger: return "the integer";
-    case Kind::kPadded: return "the number with a leading zero";
-    case Kind::kNumber: return "the number";
-    case Kind::kName: return "the name";
+    case Kind::kInteger:
+      return "the integer";
+    case Kind::kPadded:
+      return "the number with a leading zero";
+    case Kind::kNumber:
+      return "the number";
+    case Kind::kName:
+      return "the name";
   }
   return {};
 }
@@ -101,9 +105,8 @@ void LabelNames::add(std::string_view text, const LabelPlace& place) {
   if (pinned_ || text.empty() || leads_out(text) || labels_.contains(text)) return;
   check_class_name(text, place);
   if (place.file != nullptr && files_.back() != *place.file) files_.push_back(*place.file);
-  const auto added =
-      labels_.emplace(text, Known{0, static_cast<std::uint32_t>(files_.size() - 1),
-                                  static_cast<std::uint32_t>(place.line)});
+  const auto added = labels_.emplace(text, Known{0, static_cast<std::uint32_t>(files_.size() - 1),
+                                                 static_cast<std::uint32_t>(place.line)});
   same_length_ = same_length_ && labels_.begin()->first.size() == text.size() &&
                  labels_.rbegin()->first.size() == text.size();
   Labels::const_pointer& first = first_[static_cast<std::size_t>(kind_of(text))];

@@ -24,9 +24,11 @@ void check_class_name(std::string_view name, const LabelPlace& place = {});
 
 /// Two of the names that differ only in letter case or in their Unicode form, by their places;
 /// nothing when there are none.
-std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(std::span<const std::string> names);
+std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(
+    std::span<const std::string> names);
 inline constexpr const char* kLookalikeAdvice =
-    "write them alike; if they are two classes, list both: --classes FILE, or --target-classes FILE "
+    "write them alike; if they are two classes, list both: --classes FILE, or --target-classes "
+    "FILE "
     "for --targets";
 
 /// Turns the texts in tables into labels. Texts are class names or integers:

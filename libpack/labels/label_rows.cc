@@ -86,10 +86,10 @@ LabelRows::LabelRows(fs::path path, LabelColumns columns)
       reader_(reader()) {}
 
 void LabelRows::refuse(std::uint64_t line, const std::string& what) const {
-  throw Error(ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what,
-              path_,
-              "each line is an image's path and its label, separated by a tab, a comma, a semicolon "
-              "or a space; a header, or --path-column and --label-column, tells further columns");
+  throw Error(
+      ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what, path_,
+      "each line is an image's path and its label, separated by a tab, a comma, a semicolon "
+      "or a space; a header, or --path-column and --label-column, tells further columns");
 }
 
 LabelRows::Syntax LabelRows::find_syntax() {
@@ -261,7 +261,8 @@ bool LabelRows::looks_like_header(const std::vector<std::string>& first, std::si
 std::string LabelRows::description() const {
   if (numbered()) return "a label a line";
   const auto named = [&](std::size_t at) {
-    if (syntax_ == Syntax::kJson) return "'" + printable(at == 0 ? columns_.path : columns_.label) + "'";
+    if (syntax_ == Syntax::kJson)
+      return "'" + printable(at == 0 ? columns_.path : columns_.label) + "'";
     return header_ ? "'" + printable(header_cells_[at]) + "'" : std::to_string(at + 1);
   };
   std::string text(syntax_ == Syntax::kCells || syntax_ == Syntax::kJson ? name_of(cells_syntax_)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLongestRow = 64u << 20;
 constexpr std::size_t kMostCells = 65'536;
-constexpr const char* kTableAdvice = "check that the file is a table, with line ends";
+constexpr const char* kNoTableAdvice = "check that the file is a table, with line ends";
 constexpr const char* kQuoteAdvice = "inside quotes, write each quote twice (RFC 4180)";
 
 }  // namespace
@@ -47,7 +47,7 @@ bool RowReader::next(Row& row) {
   row.line = line_;
   std::size_t at = begin_;
   for (std::size_t cells = 0;; ++at) {
-    if (cells == kMostCells) refuse("has more than 65,536 cells", kTableAdvice);
+    if (cells == kMostCells) refuse("has more than 65,536 cells", kNoTableAdvice);
     if (row.cells.size() <= cells) row.cells.emplace_back();
     std::string& cell = row.cells[cells++];
     at = read_cell(at, cell);
@@ -81,8 +81,7 @@ bool RowReader::blank(std::size_t at) {
 
 bool RowReader::load() {
   if (at_end_) return false;
-  if (buffer_.size() - begin_ > kLongestRow)
-    refuse("is longer than 64 MiB", kTableAdvice);
+  if (buffer_.size() - begin_ > kLongestRow) refuse("is longer than 64 MiB", kNoTableAdvice);
   const std::size_t had = buffer_.size();
   buffer_.resize(had + read_bytes_);
   const ssize_t n = uninterrupted([&] {
@@ -110,7 +109,8 @@ std::size_t RowReader::read_cell(std::size_t at, std::string& cell) {
   if (has(at) && buffer_[at] == '"') return quoted_cell(at, cell);
   at = plain_cell(at, cell);
   if (cell.find('\r') != std::string::npos)
-    refuse("has a carriage return that ends no line", "convert the line ends: dos2unix or mac2unix");
+    refuse("has a carriage return that ends no line",
+           "convert the line ends: dos2unix or mac2unix");
   cell.erase(cell.find_last_not_of(" \t") + 1);
   return at;
 }

@@ -30,15 +30,17 @@ std::optional<Reading> read_with(int fd, const std::filesystem::path& path, RowS
     const bool first = width == 0;
     if (first) width = row.cells.size();
     reading.even = reading.even && row.cells.size() == width;
-    reading.named = reading.named && (first || std::any_of(row.cells.begin(), row.cells.end(),
-                                                           [](const std::string& cell) {
-                                                             return naming::has_any_image_name(cell);
-                                                           }));
+    reading.named =
+        reading.named &&
+        (first || std::any_of(row.cells.begin(), row.cells.end(), [](const std::string& cell) {
+           return naming::has_any_image_name(cell);
+         }));
   }
   return width == 0 ? std::nullopt : std::optional(reading);
 }
 
-/// Whether the first line has the separator at all. Quotes cannot be broken in a table that has not.
+/// Whether the first line has the separator at all. Quotes cannot be broken in a table that has
+/// not.
 bool begins_with(int fd, const std::filesystem::path& path, RowSyntax syntax) {
   Row line;
   return RowReader(fd, path, kLines).next(line) &&

@@ -38,8 +38,7 @@ class MemoryText {
   }
   void append(std::string_view text) {
     while (!text.empty()) {
-      const ssize_t n =
-          uninterrupted([&] { return ::write(fd_.get(), text.data(), text.size()); });
+      const ssize_t n = uninterrupted([&] { return ::write(fd_.get(), text.data(), text.size()); });
       if (n < 0) throw_errno("convert", path_);
       text.remove_prefix(static_cast<std::size_t>(n));
     }

@@ -134,6 +134,60 @@ TEST_CASE("source webdataset: members are put together by WebDataset's rule, nam
   }
 }
 
+TEST_CASE("source webdataset: keys with dots are read where only one reading loses nothing") {
+  struct Row {
+    Members members;
+    Names samples;  ///< "path=class"; empty: refused
+  };
+  const Members many = {{"v1.00.jpg", "x"}, {"v1.00.cls", "0"}, {"v1.01.jpg", "y"},
+                        {"v1.01.cls", "1"}, {"v1.02.jpg", "z"}, {"v1.02.cls", "1"}};
+  const Members sorted = {
+      {"v1.00.cls", "0"}, {"v1.01.cls", "1"}, {"v1.00.jpg", "x"}, {"v1.01.jpg", "y"}};
+  for (const Row& row : std::vector<Row>{
+           {many, {"v1.00.jpg=0", "v1.01.jpg=1", "v1.02.jpg=1"}},
+           {sorted, {"v1.00.jpg=0", "v1.01.jpg=1"}},
+           {{{"x.2.jpg", "x"}, {"x.2.cls", "1"}}, {"x.2.jpg=1"}},
+           {{{"x.2.jpg", "x"}, {"x.2.json", R"({"label": 1})"}}, {"x.2.jpg=1"}},
+           {{{"x.jpg", "x"}, {"x.cls", "0"}, {"x.2.jpg", "y"}, {"x.2.cls", "1"}},
+            {"x.jpg=0", "x.2.jpg=1"}},
+           {{{"x.jpg", "x"}, {"x.cls", "0"}, {"x.seg.png", "y"}}, {"x.jpg=0"}},
+           {{{"x.jpg", "x"}, {"x.cls", "0"}, {"x.seg.png", "y"}, {"x.seg.json", "{}"}},
+            {"x.jpg=0"}},
+           {{{"x.left.jpg", "x"}, {"x.right.jpg", "y"}, {"x.cls", "0"}}, {}},
+           {{{"v1.00.jpg", "x"}, {"v1.01.jpg", "y"}}, {}},
+           {{{"x.jpg", "x"}, {"x.2.cls", "1"}}, {}},
+           {{{"x.jpg", "x"}, {"x.json", "{}"}, {"x.2.jpg", "y"}, {"x.2.json", "{}"}}, {}}}) {
+    CAPTURE(row.members.front().first);
+    Names found;
+    try {
+      const Shards shards(Dataset{row.members});
+      found = entries(shards.listing.splits.at(0));
+      CHECK(rejects(shards.listing.splits.at(0)).empty());
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kUsage);
+      CHECK(error.advice().find("--key-dot last") != std::string::npos);
+    }
+    for (std::string& name : found) name.erase(0, std::string("s0.tar/").size());
+    CHECK(found == row.samples);
+  }
+}
+
+TEST_CASE("source webdataset: --key-dot decides, and both of its readings work") {
+  const Dataset stereo = {{{"x.left.jpg", "x"}, {"x.right.jpg", "y"}, {"x.txt", "t"}}};
+  ListOptions options;
+  options.fields.key_dot = KeyDot::kFirst;
+  CHECK(Shards(stereo, options).extras(0) == Names{"x", "right.jpg:y", "txt:t"});
+  options.fields.key_dot = KeyDot::kLast;
+  const Shards last(stereo, options);
+  CHECK(entries(last.listing.splits.at(0)) == Names{"s0.tar/x.left.jpg=0", "s0.tar/x.right.jpg=0"});
+  CHECK(rejects(last.listing.splits.at(0)) == Names{"s0.tar/x.txt: no image among its members"});
+}
+
+TEST_CASE("source webdataset: classes that differ in letter case alone are refused") {
+  const Dataset both = {{{"a.jpg", "x"}, {"a.cls", "cat"}, {"b.jpg", "x"}, {"b.cls", "Cat"}}};
+  CHECK(kind_of_error([&] { const Shards shards(both); }) == ErrorKind::kUsage);
+}
+
 TEST_CASE("source webdataset: a choice of fields narrows them") {
   const Dataset one = {{{"a.txt", "t"}, {"a.jpg", "i"}, {"a.cls", "0"}, {"a.json", "{}"}}};
   ListOptions options;

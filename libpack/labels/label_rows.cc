@@ -218,7 +218,8 @@ void LabelRows::cut_last_word() {
   }
   const std::string_view before = trimmed(line.substr(0, std::min(at, line.size())));
   std::optional<std::string> path(before);
-  if (before.starts_with('"')) path = unquoted(before);
+  if (before.starts_with('"') || before.find(" \"") != std::string_view::npos)
+    path = unquoted(before);
   if (!label || !path) refuse(row_.line, "has quotes that do not end with its path or its label");
   cells_ = {std::move(*path), std::move(*label)};
 }

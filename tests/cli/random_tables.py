@@ -104,7 +104,7 @@ def read_by_csv(data, separator, places):
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = data.decode(encoding)
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True) if row]
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True) if row]
     except (UnicodeDecodeError, csv.Error):
         return None
     path, label, header = places

@@ -222,7 +222,7 @@ TEST_CASE("label file: of several names of an image the best one that is a line 
 
 TEST_CASE("label file: a first line that nothing is named by may be an unknown header") {
   std::vector<std::string> notes;
-  LabelFile file = labels("id_code,diagnosis\na,0\nb,0\n");
+  LabelFile file = labels("id_code,diagnosis\na,x\nb,x\n");
   for (const char* path : {"a", "b"}) file.mark(path);
   CHECK(kind_of_error([&] { file.note_unused(notes, "image"); }) == ErrorKind::kUsage);
   LabelFile rows = labels("c.jpg,1\na,0\nb,0\n");

@@ -173,10 +173,11 @@ TEST_CASE("source webdataset: keys with dots are read where only one reading los
 }
 
 TEST_CASE("source webdataset: --key-dot decides, and both of its readings work") {
-  const Dataset stereo = {{{"x.left.jpg", "x"}, {"x.right.jpg", "y"}, {"x.txt", "t"}}};
+  const std::string left = tiny_image(1), right = tiny_image(2);
+  const Dataset stereo = {{{"x.left.jpg", left}, {"x.right.jpg", right}, {"x.txt", "t"}}};
   ListOptions options;
   options.fields.key_dot = KeyDot::kFirst;
-  CHECK(Shards(stereo, options).extras(0) == Names{"x", "right.jpg:y", "txt:t"});
+  CHECK(Shards(stereo, options).extras(0) == Names{left, "right.jpg:" + right, "txt:t"});
   options.fields.key_dot = KeyDot::kLast;
   const Shards last(stereo, options);
   CHECK(entries(last.listing.splits.at(0)) == Names{"s0.tar/x.left.jpg=0", "s0.tar/x.right.jpg=0"});

@@ -67,7 +67,7 @@ LabelIds read_label_ids(const fs::path& path) {
 LabelFile::LabelFile(const fs::path& path, const LabelColumns& columns, const LabelIds* ids)
     : path_(path) {
   read(columns, ids);
-  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path_);
+  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path_, kLineAdvice);
   if (ids == nullptr) refuse_line_numbers();
 }
 
@@ -149,7 +149,7 @@ LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelR
 
 /// Sorts the lines by path, and makes one of those with the same path.
 void LabelFile::join_texts() {
-  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_);
+  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_, kTableAdvice);
   std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;

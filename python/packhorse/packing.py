@@ -230,8 +230,8 @@ def export_index(
 
 _SOURCE_OPTIONS = (
     "classes labels path_column label_column label_ids label_pattern unlabelled fields key_dot field_from "
-    "optional_field_from targets target_classes target_keypoints keypoint_numbers source_kind split_folders include exclude limit "
-    "samples_per_class split deduplicate"
+    "optional_field_from targets target_classes target_keypoints keypoint_numbers source_kind split_folders include "
+    "exclude limit samples_per_class split deduplicate"
 ).split()
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "listing/field_names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 
@@ -68,29 +69,49 @@ std::optional<KeyDot> key_dot_of(std::span<const RunMember> run) {
 
 void UnclearKeys::add(std::span<const RunMember> run, std::string_view key) {
   const Parts parts = parts_of(run);
+  std::size_t images = 0;
   for (const auto& [part, members] : parts) {
-    images_ += members.images > 0 ? 1 : 0;
-    alone_ += members.images > 0 ? 0 : members.others;
+    images += members.images;
+    images_ += 1;
+    labelled_images_ += members.label ? 1u : 0u;
+    labelled_runs_ += part.empty() && members.label ? 1u : 0u;
+    one_image_each_ = one_image_each_ && members.images == 1;
   }
+  imageless_run_ = imageless_run_ || images == 0;
+  for (const RunMember& member : run)
+    if (extensions_.size() <= kMaxFields) extensions_.emplace(member.extension);
   if (runs_++ > 0) return;
   for (const RunMember& member : run.first(std::min<std::size_t>(run.size(), 4)))
     example_ += fmt::format("{}'{}.{}'", example_.empty() ? "" : ", ", printable(key),
                             printable(member.extension));
 }
 
+bool UnclearKeys::first_packs() const {
+  return !imageless_run_ && extensions_.size() <= kMaxFields &&
+         (labelled_runs_ == 0 || labelled_runs_ == runs_);
+}
+
+bool UnclearKeys::last_packs() const {
+  return one_image_each_ && (labelled_images_ == 0 || labelled_images_ == images_);
+}
+
 void UnclearKeys::refuse(const std::filesystem::path& shard) const {
   if (runs_ == 0) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("it is not clear where the keys of {} end, for example those of {}",
-                  runs_ == 1 ? "a sample" : fmt::format("{} samples", runs_), example_),
-      shard,
-      fmt::format(
-          "packhorse pack with --key-dot last, by which they are {} samples, one for each "
-          "image{}; or with --key-dot first, WebDataset's rule, by which they are {}, whose "
-          "first image counts, and all else are fields",
-          images_, alone_ == 0 ? "" : fmt::format(", and {} members belong to no image", alone_),
-          runs_));
+  std::string advice;
+  if (last_packs())
+    advice = fmt::format("packhorse pack --key-dot last: {} samples, one for each image", images_);
+  if (first_packs())
+    advice += fmt::format(
+        "{}packhorse pack --key-dot first, WebDataset's rule: {} {}, whose first "
+        "image counts, and all else are fields",
+        advice.empty() ? "" : "; or ", runs_, runs_ == 1 ? "sample" : "samples");
+  if (advice.empty())
+    advice =
+        "rename the members: by neither dot has each key one image, and a label as others have";
+  throw Error(ErrorKind::kUsage,
+              fmt::format("it is not clear where the keys of {} end, for example of {}",
+                          runs_ == 1 ? "a sample" : fmt::format("{} samples", runs_), example_),
+              shard, advice);
 }
 
 }  // namespace packhorse::wds

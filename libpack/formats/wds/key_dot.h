@@ -1,9 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "packhorse/listing/listing.h"
 
@@ -27,16 +30,23 @@ std::pair<std::string_view, std::string_view> cut_last(std::string_view extensio
 ///   none.
 std::optional<KeyDot> key_dot_of(std::span<const RunMember> run);
 
-/// The runs of a shard that can be read in two ways, counted.
+/// The runs of a shard that can be read in two ways, counted, and whether each way would pack them
+/// all.
 class UnclearKeys {
  public:
   void add(std::span<const RunMember> run, std::string_view key);
-  /// Throws Error(kUsage) when there are any.
+  /// Throws Error(kUsage) when there are any, with the options that would pack them.
   void refuse(const std::filesystem::path& shard) const;
 
  private:
+  bool first_packs() const;
+  bool last_packs() const;
+
   std::string example_;
-  std::size_t runs_ = 0, images_ = 0, alone_ = 0;
+  std::size_t runs_ = 0, images_ = 0;                    ///< samples by the first dot, by the last
+  std::size_t labelled_runs_ = 0, labelled_images_ = 0;  ///< those that have a label
+  bool one_image_each_ = true, imageless_run_ = false;
+  std::set<std::string, std::less<>> extensions_;  ///< by the first dot
 };
 
 }  // namespace packhorse::wds

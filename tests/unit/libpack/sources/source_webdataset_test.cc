@@ -139,24 +139,26 @@ TEST_CASE("source webdataset: keys with dots are read where only one reading los
     Members members;
     Names samples;  ///< "path=class"; empty: refused
   };
-  const Members many = {{"v1.00.jpg", "x"}, {"v1.00.cls", "0"}, {"v1.01.jpg", "y"},
-                        {"v1.01.cls", "1"}, {"v1.02.jpg", "z"}, {"v1.02.cls", "1"}};
+  const std::string picture = tiny_image(1);
+  const Members many = {{"v1.00.jpg", picture}, {"v1.00.cls", "0"},     {"v1.01.jpg", picture},
+                        {"v1.01.cls", "1"},     {"v1.02.jpg", picture}, {"v1.02.cls", "1"}};
   const Members sorted = {
-      {"v1.00.cls", "0"}, {"v1.01.cls", "1"}, {"v1.00.jpg", "x"}, {"v1.01.jpg", "y"}};
+      {"v1.00.cls", "0"}, {"v1.01.cls", "1"}, {"v1.00.jpg", picture}, {"v1.01.jpg", picture}};
   for (const Row& row : std::vector<Row>{
            {many, {"v1.00.jpg=0", "v1.01.jpg=1", "v1.02.jpg=1"}},
            {sorted, {"v1.00.jpg=0", "v1.01.jpg=1"}},
-           {{{"x.2.jpg", "x"}, {"x.2.cls", "1"}}, {"x.2.jpg=1"}},
-           {{{"x.2.jpg", "x"}, {"x.2.json", R"({"label": 1})"}}, {"x.2.jpg=1"}},
-           {{{"x.jpg", "x"}, {"x.cls", "0"}, {"x.2.jpg", "y"}, {"x.2.cls", "1"}},
+           {{{"x.2.jpg", picture}, {"x.2.cls", "1"}}, {"x.2.jpg=1"}},
+           {{{"x.2.jpg", picture}, {"x.2.json", R"({"label": 1})"}}, {"x.2.jpg=1"}},
+           {{{"x.jpg", picture}, {"x.cls", "0"}, {"x.2.jpg", picture}, {"x.2.cls", "1"}},
             {"x.jpg=0", "x.2.jpg=1"}},
-           {{{"x.jpg", "x"}, {"x.cls", "0"}, {"x.seg.png", "y"}}, {"x.jpg=0"}},
-           {{{"x.jpg", "x"}, {"x.cls", "0"}, {"x.seg.png", "y"}, {"x.seg.json", "{}"}},
+           {{{"x.jpg", picture}, {"x.cls", "0"}, {"x.seg.png", picture}}, {"x.jpg=0"}},
+           {{{"x.jpg", picture}, {"x.cls", "0"}, {"x.seg.png", picture}, {"x.seg.json", "{}"}},
             {"x.jpg=0"}},
-           {{{"x.left.jpg", "x"}, {"x.right.jpg", "y"}, {"x.cls", "0"}}, {}},
-           {{{"v1.00.jpg", "x"}, {"v1.01.jpg", "y"}}, {}},
-           {{{"x.jpg", "x"}, {"x.2.cls", "1"}}, {}},
-           {{{"x.jpg", "x"}, {"x.json", "{}"}, {"x.2.jpg", "y"}, {"x.2.json", "{}"}}, {}}}) {
+           {{{"x.left.jpg", picture}, {"x.right.jpg", picture}, {"x.cls", "0"}}, {}},
+           {{{"v1.00.jpg", picture}, {"v1.01.jpg", picture}}, {}},
+           {{{"x.jpg", picture}, {"x.2.cls", "1"}}, {}},
+           {{{"x.jpg", picture}, {"x.json", "{}"}, {"x.2.jpg", picture}, {"x.2.json", "{}"}},
+            {}}}) {
     CAPTURE(row.members.front().first);
     Names found;
     try {
@@ -165,7 +167,15 @@ TEST_CASE("source webdataset: keys with dots are read where only one reading los
       CHECK(rejects(shards.listing.splits.at(0)).empty());
     } catch (const Error& error) {
       CHECK(error.kind() == ErrorKind::kUsage);
-      CHECK(error.advice().find("--key-dot last") != std::string::npos);
+      for (const auto& [name, dot] :
+           {std::pair("last", KeyDot::kLast), {"first", KeyDot::kFirst}}) {
+        if (error.advice().find(std::string("--key-dot ") + name) == std::string::npos) continue;
+        ListOptions options;
+        options.fields.key_dot = dot;
+        const Shards advised(Dataset{row.members}, options);  // what is advised packs all
+        CHECK(advised.listing.splits.at(0).entries.size() > 0);
+        CHECK(rejects(advised.listing.splits.at(0)).empty());
+      }
     }
     for (std::string& name : found) name.erase(0, std::string("s0.tar/").size());
     CHECK(found == row.samples);

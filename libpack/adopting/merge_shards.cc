@@ -91,6 +91,7 @@ class Merging {
     merged_.labels_from = Adoption::kFromFile;
     LabelFile file(options_.labels, options_.classes);
     merged_.classes = file.classes();
+    merged_.notes.push_back(file.note());
     for_each_row([&](std::size_t shard, std::size_t row) { file.mark(key(shard, row)); });
     file.note_unused(merged_.notes, "sample of the shards");
     for_each_row([&](std::size_t shard, std::size_t row) {
@@ -126,7 +127,7 @@ class Merging {
       return;
     }
     merged_.labels_from = Adoption::kFromShards;
-    merged_.classes = labels.make_classes(options_.classes);
+    merged_.classes = labels.make_classes(options_.classes, merged_.notes);
     for_each_row([&](std::size_t shard, std::size_t row) {
       const std::int32_t label = scanned_[shard].rows[row].label;
       if (label < 0) return reject(shard, row, "it has no label");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "labels/label_text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/printable.h"
@@ -23,13 +24,6 @@ std::vector<std::string_view> cut(std::string_view text, char separator) {
   return parts;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text;
-}
-
 /// The first of these that any text has, or else a space.
 char separator_of(const std::vector<std::string>& texts) {
   for (const char separator : {'|', ';', ','}) {
@@ -43,12 +37,16 @@ char separator_of(const std::vector<std::string>& texts) {
 
 void add_names(std::string_view text, char separator, std::vector<std::string>& names) {
   if (text.starts_with('[')) {
-    for (const ExactJson& name : parse_json(text))
-      names.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+    for (const ExactJson& name : parse_json(text)) {
+      if (!name.is_string() && !name.is_number_integer())
+        throw Error(ErrorKind::kUsage, "an element is neither a text nor an integer");
+      names.push_back(name.is_string() ? std::string(trimmed(name.get_ref<const std::string&>()))
+                                       : name.dump());
+    }
     return;
   }
   for (const std::string_view part : cut(text, separator)) {
-    if (const std::string_view name = without_blanks(part); !name.empty()) names.emplace_back(name);
+    if (const std::string_view name = trimmed(part); !name.empty()) names.emplace_back(name);
   }
 }
 
@@ -57,8 +55,12 @@ void add_names(std::string_view text, char separator, std::vector<std::string>& 
 ClassTable::ClassTable(const TablePlace& place)
     : file_(LabelFile::texts(place.file, LabelColumns{{}, place.column, true})) {}
 
-void ClassTable::refuse(const std::string& what, const std::string& advice) const {
-  throw Error(ErrorKind::kUsage, "the table of classes " + what, file_.path(), advice);
+void ClassTable::refuse(std::size_t text, const std::string& what,
+                        const std::string& advice) const {
+  throw Error(ErrorKind::kUsage,
+              "line " + std::to_string(file_.place_of_text(text).line) +
+                  " of the table of classes " + what,
+              file_.path(), advice);
 }
 
 void ClassTable::read_lists() {
@@ -67,14 +69,21 @@ void ClassTable::read_lists() {
     std::vector<std::string>& names = lists_.emplace_back();
     try {
       for (const std::string_view line : cut(text, '\n')) add_names(line, separator, names);
-    } catch (const std::exception& error) {
-      refuse("has a list that is none, '" + printable(text) + "': " + error.what(),
+    } catch (const Error& error) {
+      refuse(lists_.size() - 1, "has a list that is none, '" + printable(text) + "': " + error.what(),
              "a cell has the names of classes: cat|dog");
     }
   }
 }
 
 void ClassTable::read_columns() {
+  for (const std::string& name : columns()) check_class_name(name, {&file_.path(), 1});
+  if (const auto found = lookalikes_in(columns()))
+    throw Error(ErrorKind::kUsage,
+                "the columns '" + printable(columns()[found->first]) + "' and '" +
+                    printable(columns()[found->second]) +
+                    "' differ only in letter case or in their Unicode form",
+                file_.path(), "rename one of them");
   bool minus = false, zero = false, flags = true;
   for (const std::string& text : file_.labels()) {
     std::vector<float>& row = scores_.emplace_back();
@@ -84,7 +93,8 @@ void ClassTable::read_columns() {
       const auto [stop, error] = std::from_chars(cell.data(), end, value);
       if (cell.empty() || error != std::errc() || stop != end || !std::isfinite(value)) {
         const bool twice = cell.find('\n') != std::string_view::npos;
-        refuse(twice ? "has two rows for one image"
+        refuse(scores_.size() - 1,
+               twice ? "has two rows for one image"
                      : "has a cell that is no number: '" + printable(std::string(cell)) + "'",
                "give a column for each class, of 0 and 1, or of scores");
       }
@@ -97,8 +107,10 @@ void ClassTable::read_columns() {
   }
   if (!flags) return;
   if (minus && zero)
-    refuse("has -1, 0 and 1, and it is not clear which of them say that an image has a class",
-           "write 1 for a class that it has, and 0 for all else");
+    throw Error(ErrorKind::kUsage,
+                "the table of classes has -1, 0 and 1, and it is not clear which of them say that "
+                "an image has a class",
+                file_.path(), "write 1 for a class that it has, and 0 for all else");
   for (std::size_t i = 0; i < lists_.size(); ++i) {
     std::vector<std::string> names;
     for (std::size_t c = 0; c < scores_[i].size(); ++c) {
@@ -115,8 +127,8 @@ void ClassTable::add_to(LabelNames& names) {
   } else {
     read_columns();
   }
-  for (const auto& list : lists_)
-    for (const std::string& name : list) names.add(name);
+  for (std::size_t i = 0; i < lists_.size(); ++i)
+    for (const std::string& name : lists_[i]) names.add(name, file_.place_of_text(i));
 }
 
 void ClassTable::resolve(const LabelNames& names) {
@@ -125,7 +137,7 @@ void ClassTable::resolve(const LabelNames& names) {
     for (std::size_t n = 0; n < lists_[i].size(); ++n) {
       std::string reason;
       const auto label = names.label(lists_[i][n], reason);
-      if (!label) refuse("names no class: " + reason, "give all classes with --target-classes");
+      if (!label) refuse(i, "names no class: " + reason, "give all classes with --target-classes");
       found.emplace_back(static_cast<std::int32_t>(*label), scores_.empty() ? 0 : scores_[i][n]);
     }
     std::sort(found.begin(), found.end());

@@ -37,7 +37,8 @@ class ClassTable {
  private:
   void read_lists();
   void read_columns();
-  [[noreturn]] void refuse(const std::string& what, const std::string& advice) const;
+  [[noreturn]] void refuse(std::size_t text, const std::string& what,
+                           const std::string& advice) const;
 
   LabelFile file_;
   std::vector<std::vector<std::string>> lists_;  ///< names, by place in file_.labels()

@@ -109,6 +109,7 @@ void ExtraTargets::open_classes() {
   names.finish();
   for (auto& [split, table] : classes_) table.resolve(names);
   class_names_ = names.classes();
+  notes_ = names.notes();
 }
 
 void ExtraTargets::attach_table(const std::string& split, LabelFile& file, Listing& listing) const {
@@ -120,6 +121,7 @@ void ExtraTargets::attach_table(const std::string& split, LabelFile& file, Listi
     for (std::size_t i = 0; i < one.entries.size(); ++i)
       file.mark(names_of_image(one, i, !split.empty()));
   });
+  if (!file.note().empty()) listing.notes.push_back(file.note());
   file.note_unused(listing.notes, "image of the " + (split.empty() ? "source" : "split " + split));
   const std::string name = printable(file.path().filename().native());
   for_splits([&](SplitListing& one) {
@@ -161,6 +163,7 @@ void ExtraTargets::attach(Listing& listing) {
                     "give --targets " + split.split + "=" + what + ":FILE");
     }
   }
+  listing.notes.insert(listing.notes.end(), notes_.begin(), notes_.end());
   for (auto& [split, table] : classes_) attach_table(split, table.file(), listing);
   for (auto& [split, file] : captions_) attach_table(split, file, listing);
 }

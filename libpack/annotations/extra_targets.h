@@ -48,7 +48,7 @@ class ExtraTargets {
   TargetOptions options_;
   std::map<std::string, ClassTable> classes_;  ///< by split; "": all
   std::map<std::string, LabelFile> captions_;
-  std::vector<std::string> class_names_, mask_classes_;
+  std::vector<std::string> class_names_, mask_classes_, notes_;
   std::string mask_, caption_;  ///< their fields
   std::string fingerprint_;
 };

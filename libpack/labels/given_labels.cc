@@ -62,6 +62,7 @@ class Giver {
     if (texts.empty()) refuse_no_match();
     for (const std::string& text : texts) names_.add(text);
     names_.finish();
+    note_names();
     for (SplitListing& split : listing_.splits) {
       const auto label = [&](std::size_t i) {
         std::string reason;
@@ -83,7 +84,9 @@ class Giver {
     for (File& file : files_) file.labels.add_to(names_);
     if (given_.some_by_folders) names_.refuse_places_among_integers();
     names_.finish();
+    note_names();
     for (File& file : files_) {
+      listing_.notes.push_back(file.labels.note());
       file.labels.resolve(names_);
       note_places(file.labels);
       if (file.labels.numbered()) {
@@ -103,6 +106,10 @@ class Giver {
     LabelFile labels;
     bool beside;
   };
+
+  void note_names() {
+    listing_.notes.insert(listing_.notes.end(), names_.notes().begin(), names_.notes().end());
+  }
 
   static std::string path_of(const SplitListing& split, std::size_t i) {
     return naming::join(split.origin, split.entries.path_of(i));

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "labels/label_text.h"
+#include "labels/table_syntax.h"
+#include "labels/text_file.h"
+#include "labels/unicode.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -15,7 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLineAdvice =
-    "each line is an image's path and its label, separated by a tab, a comma or a space";
+    "each line is an image's path and its label, separated by a tab, a comma, a semicolon or a "
+    "space";
 constexpr const char* kHeaderAdvice =
     "if it is a header, name its columns with --path-column and --label-column; if it is a line "
     "like the others, give their numbers, --path-column 1 --label-column 2";
@@ -24,40 +29,35 @@ constexpr const char* kTableAdvice =
 /// From so many lines on, labels that count the lines are taken for line numbers.
 constexpr std::size_t kFewLines = 100;
 
-std::string_view without_blanks(std::string_view text, std::string_view blanks) {
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-  return text.substr(0, text.find_last_not_of(blanks) + 1);
+/// The two cells of a row, or of a line the first word and all that follows it.
+std::vector<std::string> id_and_name(const Row& row, bool table) {
+  if (table) return row.cells;
+  const std::string_view line = trimmed(row.cells[0]);
+  const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+  return {std::string(line.substr(0, end)), std::string(trimmed(line.substr(end)))};
 }
 
 }  // namespace
 
 LabelIds read_label_ids(const fs::path& path) {
-  constexpr std::string_view kBlank = " \t\r,";
   LabelIds ids;
-  const UniqueFd fd = open_for_reading(path);
-  Row row;
-  const bool csv = lower_case(path.extension().native()) == ".csv" &&
-                   RowReader(fd.get(), path, kLines).next(row) &&
-                   row.cells[0].find(',') != std::string::npos;
-  for (RowReader reader(fd.get(), path, csv ? kCsv : kLines); reader.next(row);) {
+  const UniqueFd fd = open_text(path);
+  const auto separator = find_separator(fd.get(), path);
+  RowReader reader(fd.get(), path, separator.value_or(kLines));
+  for (Row row; reader.next(row);) {
     const auto refuse = [&](const std::string& what) {
       throw Error(ErrorKind::kUsage, "line " + std::to_string(row.line) + " of the ids " + what,
                   path,
-                  csv ? "each line is a number and the class it stands for, in quotes if it has "
-                        "commas: 1,\"crane, bird\""
-                      : "each line is a number and the class it stands for: 1 n02119789");
+                  separator ? "each line is a number and the class it stands for, in quotes if it "
+                              "has commas: 1,\"crane, bird\""
+                            : "each line is a number and the class it stands for: 1 n02119789");
     };
-    if (csv && row.cells.size() != 2) refuse("has not two cells");
-    std::string_view id = without_blanks(row.cells[0], kBlank), name;
-    if (csv) {
-      name = without_blanks(row.cells[1], kBlank);
-    } else {
-      const std::size_t end = std::min(id.find_first_of(kBlank), id.size());
-      name = without_blanks(id.substr(end), kBlank);
-      id = id.substr(0, end);
-    }
+    const std::vector<std::string> cells = id_and_name(row, separator.has_value());
+    if (cells.size() != 2) refuse("has not two cells");
+    const std::string_view name = trimmed(cells[1]);
     if (name.empty()) refuse("has no name");
-    const auto [place, is_new] = ids.emplace(id, name);
+    check_class_name(name, {&path, row.line});
+    const auto [place, is_new] = ids.emplace(cells[0], name);
     if (!is_new) refuse("gives the id '" + printable(place->first) + "' again");
   }
   if (ids.empty()) throw Error(ErrorKind::kUsage, "the file of ids is empty", path);
@@ -67,7 +67,7 @@ LabelIds read_label_ids(const fs::path& path) {
 LabelFile::LabelFile(const fs::path& path, const LabelColumns& columns, const LabelIds* ids)
     : path_(path) {
   read(columns, ids);
-  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path_);
+  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path_, kLineAdvice);
   if (ids == nullptr) refuse_line_numbers();
 }
 
@@ -77,6 +77,7 @@ LabelFile::LabelFile(const fs::path& path, std::vector<std::string> classes) : L
   add_to(names);
   names.finish();
   resolve(names);
+  note_ += names.notes().empty() ? "" : "; " + names.notes().front();
 }
 
 void LabelFile::refuse(std::uint64_t line, const std::string& what,
@@ -103,18 +104,29 @@ void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
   }
   has_header_ = rows.has_header();
   other_names_ = rows.other_names();
+  if (lines_.empty()) return;
+  note_ = std::string(columns.several ? "table" : "labels file") + " '" +
+          printable(path_.filename().native()) + "': " + rows.description();
 }
 
 void LabelFile::add_line(const LabelRow& row) {
   std::string_view name = row.path;
   while (name.starts_with("./")) name.remove_prefix(2);
   if (name.empty() && !numbered_) refuse(row.line, "has no path", kLineAdvice);
-  const auto [known, is_new] =
-      label_numbers_.emplace(row.label, static_cast<std::int32_t>(labels_.size()));
-  if (is_new) labels_.push_back(row.label);
   lines_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()),
-                    static_cast<std::uint32_t>(row.line), known->second});
+                    static_cast<std::uint32_t>(row.line), number_of(row.label, row.line)});
   text_ += name;
+}
+
+/// The place of a text in labels_.
+std::int32_t LabelFile::number_of(const std::string& text, std::uint64_t line) {
+  const auto [known, is_new] =
+      label_numbers_.emplace(text, static_cast<std::int32_t>(labels_.size()));
+  if (is_new) {
+    labels_.push_back(text);
+    text_lines_.push_back(line);
+  }
+  return known->second;
 }
 
 LabelFile LabelFile::texts(const fs::path& path, const LabelColumns& columns) {
@@ -137,7 +149,7 @@ LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelR
 
 /// Sorts the lines by path, and makes one of those with the same path.
 void LabelFile::join_texts() {
-  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_);
+  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_, kTableAdvice);
   std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;
@@ -153,10 +165,7 @@ void LabelFile::join_texts() {
     };
     const bool gap = !text(joined.back()).empty() && !text(line).empty();
     const std::string both = text(joined.back()) + (gap ? "\n" : "") + text(line);
-    const auto [known, is_new] =
-        label_numbers_.emplace(both, static_cast<std::int32_t>(labels_.size()));
-    if (is_new) labels_.push_back(both);
-    joined.back().label = known->second;
+    joined.back().label = number_of(both, joined.back().number);
   }
   lines_ = std::move(joined);
   label_numbers_.clear();
@@ -181,7 +190,7 @@ void LabelFile::refuse_line_numbers() const {
 }
 
 void LabelFile::add_to(LabelNames& names) const {
-  for (const std::string& text : labels_) names.add(text);
+  for (std::size_t i = 0; i < labels_.size(); ++i) names.add(labels_[i], place_of_text(i));
 }
 
 void LabelFile::resolve(const LabelNames& names) {
@@ -271,8 +280,21 @@ std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
                   : "names without extension");
     return std::nullopt;
   }
+  refuse_other_form(names);
   reason = "not in the labels file";
   return std::nullopt;
+}
+
+void LabelFile::refuse_other_form(std::span<const std::string> names) const {
+  if (unused_forms_.empty()) return;
+  for (const std::string& name : names) {
+    const auto found = unused_forms_.find(case_folded(name));
+    if (found == unused_forms_.end()) continue;
+    refuse(found->second,
+           "fits '" + printable(names.front()) +
+               "' only in another letter case or another Unicode form",
+           "write the path as the image's is written");
+  }
 }
 
 void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) {
@@ -280,6 +302,11 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
   const auto count = std::count_if(lines_.begin(), lines_.end(), unused);
   any_unused_ = count > 0;
   if (!any_unused_) return;
+  if (!stranger_.empty()) {
+    for (const Line& line : lines_)
+      if (unused(line)) unused_forms_.emplace(case_folded(path_of(line)), line.number);
+    refuse_other_form(std::array{stranger_});
+  }
   if (static_cast<std::size_t>(count) == lines_.size() && !stranger_.empty()) {
     throw Error(ErrorKind::kUsage,
                 "the labels file names no " + std::string(what) + ": it has '" +

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "labels/label_names.h"
@@ -18,8 +19,9 @@ namespace packhorse {
 
 /// ID -> class name.
 using LabelIds = std::map<std::string, std::string, std::less<>>;
-/// Reads lines `ID NAME`: the name is all that follows the first tab, comma or blank, and in a .csv
-/// the second cell. Throws Error(kUsage) for a line without a name and for an id with two names.
+/// Reads lines `ID NAME`: two cells of a table (find_separator()), or else the name is all that
+/// follows the first blank. Throws Error(kUsage) for a line without a name and for an id with two
+/// names.
 LabelIds read_label_ids(const std::filesystem::path& path);
 
 /// A file that says which image has which label, in place of class folders:
@@ -31,8 +33,10 @@ LabelIds read_label_ids(const std::filesystem::path& path);
 ///   names the images to which it is the best name. The caller decides which names there are.
 /// - A line with a path that is no image's there and has no slash names the one image with that
 ///   file name.
+/// - A line that fits an image only in another letter case or Unicode form refuses the file.
 ///
-/// Memory: the paths and 24 bytes per line. Use: mark() all images, then take() each once more.
+/// Memory: the paths and 24 bytes per line, and once more the paths of lines that fit no image.
+/// Use: mark() all images, then take() each once more.
 class LabelFile {
  public:
   /// Several files that share `names`: add_to(names) each, names.finish(), resolve(names) each.
@@ -65,7 +69,8 @@ class LabelFile {
   }
   void mark(std::string_view path) { mark(path, naming::last_name(path)); }
   /// The image's label; or nothing, and in `reason` why it is rejected: no line names it, one that
-  /// does names others, too, or two say different things of it.
+  /// does names others, too, or two say different things of it. Throws Error(kUsage) when a line
+  /// names it in another letter case or Unicode form.
   std::optional<std::int64_t> take(std::span<const std::string> names, std::string& reason) const;
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
                                    std::string& reason) const {
@@ -89,6 +94,11 @@ class LabelFile {
   const std::filesystem::path& path() const { return path_; }
   /// The different texts that are labels, in the order in which they come.
   const std::vector<std::string>& labels() const { return labels_; }
+  /// Where a text of labels() stands first.
+  LabelPlace place_of_text(std::size_t text) const { return {&path_, text_lines_[text]}; }
+  /// How the file was read: "labels file 'x.csv': semicolons, a header, ...". Empty for rows that
+  /// another reader has read.
+  const std::string& note() const { return note_; }
 
  private:
   static constexpr std::uint8_t kUnused = 255;
@@ -109,14 +119,19 @@ class LabelFile {
   LabelFile() = default;
   void read(const LabelColumns& columns, const LabelIds* ids);
   void add_line(const LabelRow& row);
+  std::int32_t number_of(const std::string& text, std::uint64_t line);
   void join_texts();
+  void refuse_other_form(std::span<const std::string> names) const;
   void refuse_line_numbers() const;
   void sort();
   [[noreturn]] void refuse(std::uint64_t line, const std::string& what,
                            const std::string& advice) const;
 
   std::filesystem::path path_;
+  std::string note_;
   std::vector<std::string> labels_, classes_, other_names_;
+  std::vector<std::uint64_t> text_lines_;  ///< where each of labels_ stands first
+  std::unordered_map<std::string, std::uint32_t> unused_forms_;     ///< case_folded() path -> line
   std::map<std::string, std::int32_t, std::less<>> label_numbers_;  ///< places in labels_
   std::string stranger_;     ///< the first image marked that no line names
   std::string text_;         ///< all paths

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "labels/label_text.h"
+#include "labels/table_syntax.h"
+#include "labels/text_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -35,12 +37,6 @@ bool is_one_of(const std::array<std::string_view, n>& words, const std::string& 
   return std::find(words.begin(), words.end(), lower_case(cell)) != words.end();
 }
 
-std::string_view trimmed(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(kSpaces) + 1);
-  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
-  return text;
-}
-
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t at = text.find_first_not_of(kSpaces); at != std::string_view::npos;) {
@@ -49,6 +45,18 @@ std::vector<std::string> words_of(std::string_view text) {
     at = text.find_first_not_of(kSpaces, end);
   }
   return words;
+}
+
+/// What stands between the quotes of a cell that is in quotes as a whole; nothing for any other.
+std::optional<std::string> unquoted(std::string_view cell) {
+  if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return std::nullopt;
+  cell = cell.substr(1, cell.size() - 2);
+  std::string text;
+  for (std::size_t at = 0; at < cell.size(); ++at) {
+    if (cell[at] == '"' && (++at == cell.size() || cell[at] != '"')) return std::nullopt;
+    text += cell[at];
+  }
+  return text;
 }
 
 std::optional<std::size_t> number(const std::string& text) {
@@ -73,49 +81,50 @@ bool is_json_name(const fs::path& path) {
 LabelRows::LabelRows(fs::path path, LabelColumns columns)
     : path_(std::move(path)),
       columns_(std::move(columns)),
-      fd_(open_for_reading(path_)),
+      fd_(open_text(path_)),
       syntax_(find_syntax()),
       reader_(reader()) {}
 
 void LabelRows::refuse(std::uint64_t line, const std::string& what) const {
-  throw Error(ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what,
-              path_,
-              "each line is an image's path and its label, separated by a tab, a comma or a "
-              "space; a header, or --path-column and --label-column, tells further columns");
+  throw Error(
+      ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what, path_,
+      "each line is an image's path and its label, separated by a tab, a comma, a semicolon "
+      "or a space; a header, or --path-column and --label-column, tells further columns");
 }
 
-/// Finds the first separator that every line has.
-LabelRows::Syntax LabelRows::find_syntax() const {
+LabelRows::Syntax LabelRows::find_syntax() {
   if (is_json_name(path_)) return Syntax::kJson;
-  constexpr std::array kSeparators = {'\t', ',', ' '};
-  constexpr std::array kSyntaxes = {Syntax::kTabs, Syntax::kCommas, Syntax::kLastWord};
-  std::array<std::uint64_t, 3> without{};  // first line without it
+  if (const auto found = find_separator(fd_.get(), path_)) {
+    cells_syntax_ = *found;
+    return Syntax::kCells;
+  }
+  return words_or_labels();
+}
+
+/// Blanks separate where every line has one. A file without any separator has labels alone.
+LabelRows::Syntax LabelRows::words_or_labels() const {
+  constexpr std::string_view kSeparators = "\t,; ";
+  std::uint64_t without_blank = 0, without_any = 0;
   bool any = false, images = false;
   RowReader reader(fd_.get(), path_, kLines);
-  Row row;
-  while (reader.next(row)) {
+  for (Row row; reader.next(row);) {
     const std::string_view line = trimmed(row.cells[0]);
-    for (std::size_t s = 0; s < kSeparators.size(); ++s) {
-      const bool here = line.find(kSeparators[s]) != std::string_view::npos;
-      any = any || here;
-      if (without[s] == 0 && !here) without[s] = row.line;
-    }
+    const bool here = line.find_first_of(kSeparators) != std::string_view::npos;
+    any = any || here;
+    if (!here && without_any == 0) without_any = row.line;
+    if (line.find(' ') == std::string_view::npos && without_blank == 0) without_blank = row.line;
     images = images || naming::has_any_image_name(line);
   }
-  const bool by_words = !columns_.path.empty() || !columns_.label.empty();
-  for (std::size_t s = 0; s < kSeparators.size(); ++s) {
-    if (without[s] != 0) continue;
-    return by_words && kSyntaxes[s] == Syntax::kLastWord ? Syntax::kWords : kSyntaxes[s];
-  }
-  // A quoted cell may go over several lines.
-  const bool csv = lower_case(path_.extension().string()) == ".csv";
-  if (csv && without[1] > 1) return Syntax::kCommas;
-  if (!any && !images && !by_words) return Syntax::kNumbered;
-  refuse(*std::max_element(without.begin(), without.end()), "has no label");
+  if (without_blank == 0) return by_name() ? Syntax::kWords : Syntax::kLastWord;
+  if (!any && !images && !by_name()) return Syntax::kNumbered;
+  refuse(without_any != 0 ? without_any : without_blank, "has no label");
 }
 
 RowReader LabelRows::reader() const {
-  return {fd_.get(), path_, syntax_ == Syntax::kCommas ? kCsv : kLines};
+  return {fd_.get(), path_,
+          syntax_ == Syntax::kCells      ? cells_syntax_
+          : syntax_ == Syntax::kNumbered ? kOneCell
+                                         : kLines};
 }
 
 bool LabelRows::next(LabelRow& out) {
@@ -126,10 +135,11 @@ bool LabelRows::next(LabelRow& out) {
     if (columns_.one_line) out.label = in_one_line(std::move(out.label));
     return true;
   }
-  cut(row_, cells_);
+  cut_cells();
   if (!started_) {
     started_ = true;
     if (!numbered()) choose_columns(cells_);
+    if (header_) header_cells_ = cells_;
     if (header_) return next(out);
   }
   if (numbered()) {
@@ -166,57 +176,104 @@ void LabelRows::take_others(LabelRow& out) const {
   }
 }
 
-void LabelRows::cut(const Row& row, std::vector<std::string>& cells) const {
-  if (syntax_ == Syntax::kCommas) {
-    cells.resize(row.cells.size());
-    for (std::size_t c = 0; c < row.cells.size(); ++c)
-      cells[c] = c == 0 ? row.cells[c] : std::string(trimmed(row.cells[c]));
-    return;
-  }
-  const std::string_view whole = row.cells[0];
-  const std::string_view line = whole.substr(0, whole.find_last_not_of(kSpaces) + 1);
+void LabelRows::cut_cells() {
   if (syntax_ == Syntax::kWords) {
-    cells = words_of(line);
-  } else if (syntax_ == Syntax::kNumbered) {
-    cells = {std::string(trimmed(line))};
-  } else if (syntax_ == Syntax::kTabs) {
-    cells.clear();
-    for (std::size_t at = 0; at <= line.size();) {
-      const std::size_t tab = std::min(line.find('\t', at), line.size());
-      const std::string_view cell = line.substr(at, tab - at);
-      cells.emplace_back(cells.empty() ? cell : trimmed(cell));
-      at = tab + 1;
-    }
-    // Several tabs separate path and label as one does; among more columns a cell may be empty.
-    const auto empty = std::count(cells.begin(), cells.end(), std::string());
-    if (std::ssize(cells) - empty == 2 && width_ == 2)
-      cells.erase(std::remove(cells.begin(), cells.end(), std::string()), cells.end());
+    cut_words();
+  } else if (syntax_ == Syntax::kLastWord) {
+    cut_last_word();
   } else {
-    const std::size_t at = line.rfind(' ');
-    cells.assign(1, std::string(line));
-    if (at == std::string_view::npos) return;
-    cells.front().erase(line.substr(0, at).find_last_not_of(kSpaces) + 1);
-    cells.emplace_back(line.substr(at + 1));
+    cells_ = row_.cells;
+    // Several tabs separate path and label as one does; among more columns a cell may be empty.
+    const auto empty = std::count(cells_.begin(), cells_.end(), std::string());
+    const bool tabs = syntax_ == Syntax::kCells && cells_syntax_.separator == kTabs.separator;
+    if (tabs && std::ssize(cells_) - empty == 2 && width_ == 2)
+      cells_.erase(std::remove(cells_.begin(), cells_.end(), std::string()), cells_.end());
   }
 }
 
-/// The place of a column told by its name or its number; a name makes the first line a header.
-std::size_t LabelRows::named(const std::vector<std::string>& first, const std::string& column,
-                             bool& header) {
-  const auto same = [&](const std::string& cell) { return lower_case(cell) == lower_case(column); };
-  const auto found = std::find_if(first.begin(), first.end(), same);
-  if (found != first.end()) {
-    if (std::count_if(first.begin(), first.end(), same) > 1)
-      refuse(row_.line, "names the column '" + printable(column) + "' twice");
-    header = true;
-    return static_cast<std::size_t>(found - first.begin());
+void LabelRows::cut_words() {
+  const std::string_view line = trimmed(row_.cells[0]);
+  cells_.clear();
+  for (std::size_t at = 0; at < line.size();) {
+    const bool quoted = line[at] == '"';
+    std::size_t end = std::min(line.find_first_of(kSpaces, at), line.size());
+    std::optional<std::string> text(line.substr(at, end - at));
+    while (quoted && !(text = unquoted(line.substr(at, end - at))) && end < line.size())
+      end = std::min(line.find_first_of(kSpaces, end + 1), line.size());
+    if (!text) refuse(row_.line, "has quotes that do not end with a word");
+    cells_.push_back(std::move(*text));
+    at = std::min(line.find_first_not_of(kSpaces, end), line.size());
   }
-  const std::optional<std::size_t> place = number(column);
+}
+
+/// A path may have blanks; a label has them only in quotes.
+void LabelRows::cut_last_word() {
+  const std::string_view line = trimmed(row_.cells[0]);
+  std::size_t at = line.rfind(' ');
+  std::optional<std::string> label(line.substr(at + 1));
+  if (line.ends_with('"')) {
+    label.reset();
+    for (at = line.find(" \""); at != std::string_view::npos; at = line.find(" \"", at + 1))
+      if ((label = unquoted(line.substr(at + 1)))) break;
+  }
+  const std::string_view before = trimmed(line.substr(0, std::min(at, line.size())));
+  std::optional<std::string> path(before);
+  if (before.starts_with('"') || before.find(" \"") != std::string_view::npos)
+    path = unquoted(before);
+  if (!label || !path) refuse(row_.line, "has quotes that do not end with its path or its label");
+  cells_ = {std::move(*path), std::move(*label)};
+}
+
+/// The place of a column told by its number, or by its name in the first line.
+std::size_t LabelRows::column(const std::vector<std::string>& first, const std::string& wanted) {
+  const std::optional<std::size_t> place = number(wanted);
   if (place && *place >= 1 && *place <= first.size()) return *place - 1;
+  const auto same = [&](const std::string& cell) { return lower_case(cell) == lower_case(wanted); };
+  const auto found = std::find_if(first.begin(), first.end(), same);
+  if (found == first.end()) {
+    throw Error(ErrorKind::kUsage,
+                "the labels file has no column '" + printable(wanted) +
+                    "'; its first line has: " + naming::quoted(first),
+                path_, "give a column's name in the header, or its number, counted from 1");
+  }
+  if (std::count_if(first.begin(), first.end(), same) > 1)
+    refuse(row_.line, "names the column '" + printable(wanted) + "' twice");
+  refuse_images_in_header(first);
+  header_ = true;
+  return static_cast<std::size_t>(found - first.begin());
+}
+
+void LabelRows::refuse_images_in_header(const std::vector<std::string>& first) const {
+  const auto image = std::find_if(first.begin(), first.end(), naming::has_any_image_name);
+  if (image == first.end()) return;
   throw Error(ErrorKind::kUsage,
-              "the labels file has no column '" + printable(column) +
-                  "'; its first line has: " + naming::quoted(first),
-              path_, "give a column's name in the header, or its number, counted from 1");
+              "line " + std::to_string(row_.line) + " should be a header, and names the image '" +
+                  printable(*image) + "'",
+              path_, "give columns by their numbers, counted from 1, or write a header");
+}
+
+/// Whether the first line is one though no column was asked for by name.
+bool LabelRows::looks_like_header(const std::vector<std::string>& first, std::size_t path,
+                                  std::size_t label) const {
+  return !has_image_cell(first) && (is_one_of(kPathNames, first[path]) ||
+                                    (label < first.size() && is_one_of(kLabelNames, first[label])));
+}
+
+std::string LabelRows::description() const {
+  if (numbered()) return "a label a line";
+  const auto named = [&](std::size_t at) {
+    if (syntax_ == Syntax::kJson)
+      return "'" + printable(at == 0 ? columns_.path : columns_.label) + "'";
+    return header_ ? "'" + printable(header_cells_[at]) + "'" : std::to_string(at + 1);
+  };
+  std::string text(syntax_ == Syntax::kCells || syntax_ == Syntax::kJson ? name_of(cells_syntax_)
+                                                                         : "blanks");
+  if (syntax_ != Syntax::kJson)
+    text += std::string(header_ ? ", a header, " : ", no header, ") + columns_text(width_);
+  text += ": the path is " + named(path_at_);
+  return text + (takes_all_others() ? ", all others are classes"
+                                    : (columns_.several ? ", the text is " : ", the label is ") +
+                                          named(label_at_));
 }
 
 void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
@@ -236,8 +293,8 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   if (width_ < 2) refuse(row_.line, "has no label");
   constexpr auto kNone = static_cast<std::size_t>(-1);
   std::size_t path = kNone, label = kNone;
-  if (!columns_.path.empty()) path = named(first, columns_.path, header_);
-  if (!columns_.label.empty() && !takes_all_others()) label = named(first, columns_.label, header_);
+  if (!columns_.path.empty()) path = column(first, columns_.path);
+  if (!columns_.label.empty() && !takes_all_others()) label = column(first, columns_.label);
   std::vector<std::size_t> paths, labels;
   for (std::size_t c = 0; c < width_ && !has_image_cell(first); ++c) {
     if (c == path || c == label) continue;
@@ -247,7 +304,9 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   if (columns_.several && (label != kNone || takes_all_others())) {
     path_at_ = path != kNone ? path : paths.size() == 1 ? paths[0] : 0;
     label_at_ = label;
+    header_ = header_ || looks_like_header(first, path_at_, label_at_);
     if (!takes_all_others()) return;
+    refuse_images_in_header(first);
     header_ = true;
     for (std::size_t c = 0; c < width_; ++c)
       if (c != path_at_) other_names_.push_back(first[c]);
@@ -271,12 +330,7 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
     if (asked && width_ == 2 && path == kNone) path = 1 - label;
     if (asked && width_ == 2 && label == kNone) label = 1 - path;
     if (path == kNone || label == kNone || path == label) ask_for_columns(first);
-    // Both were found by their usual names, or the line has such a name in one of their places.
-    const auto is_header = [&] {
-      return !has_image_cell(first) &&
-             (is_one_of(kPathNames, first[path]) || is_one_of(kLabelNames, first[label]));
-    };
-    header_ = header_ || !asked || is_header();
+    header_ = header_ || !asked || looks_like_header(first, path, label);
   }
   path_at_ = path;
   label_at_ = label;
@@ -330,26 +384,27 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     return found->text;
   };
   out.path = text(columns_.path, false, "path");
-  out.label = text(columns_.label, true, "label");
+  out.label = trimmed(text(columns_.label, true, "label"));
+  if (out.label.empty() && !columns_.several) refuse(row.line, "has no label");
 }
 
 bool has_label_columns(const fs::path& file, std::string_view path, std::string_view label) {
-  const UniqueFd fd = open_for_reading(file);
-  const bool json = is_json_name(file);
-  Row row;
-  if (!RowReader(fd.get(), file, json ? kLines : kCsv).next(row)) return false;
-  std::vector<std::string> names = row.cells;
-  if (json) {
-    names.clear();
-    std::vector<JsonMember> members;
-    if (!json_members(row.cells[0], members).empty()) return false;
-    for (const JsonMember& member : members) names.push_back(member.name);
-  }
-  const auto has = [&](std::string_view wanted) {
+  const UniqueFd fd = open_text(file);
+  const auto has = [&](const std::vector<std::string>& names, std::string_view wanted) {
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return lower_case(name) == wanted; });
   };
-  return has(path) && has(label);
+  Row row;
+  if (is_json_name(file)) {
+    std::vector<JsonMember> members;
+    if (!RowReader(fd.get(), file, kLines).next(row) ||
+        !json_members(row.cells[0], members).empty())
+      return false;
+    std::vector<std::string> names;
+    for (const JsonMember& member : members) names.push_back(member.name);
+    return has(names, path) && has(names, label);
+  }
+  return header_syntax(fd.get(), file, {path, label}, row).has_value();
 }
 
 }  // namespace packhorse

@@ -31,14 +31,15 @@ struct LabelRow {
 
 /// Reads the lines of a labels file, of one of these kinds:
 ///
-/// - path and label, separated by a tab, a comma or a space: the first of these that every line
-///   has. With commas, cells may be quoted as in CSV; with a space, the last word is the label.
+/// - path and label, separated by what find_separator() finds, or else by blanks: the last word is
+///   the label. Cells may be quoted as in CSV.
 /// - more columns than two, told by the header or by LabelColumns.
 /// - `.jsonl`: an object a line.
 /// - one word a line, which is a label: line 1 is for the first image, and so on.
 ///
 /// A first line is a header when LabelColumns names a cell of it, or when a cell has one of the
-/// usual names ("image_id", "label", ...) and none is the name of an image file.
+/// usual names ("image_id", "label", ...). It is none when a cell is the name of an image file. A
+/// column given by a number is that column, even where the first line has the number for a text.
 ///
 /// Memory: one row. Throws Error(kUsage), naming the line, for a line without path or label, and
 /// where the columns are not clear.
@@ -49,16 +50,26 @@ class LabelRows {
   /// Whether rows have labels alone.
   bool numbered() const { return syntax_ == Syntax::kNumbered; }
   bool has_header() const { return header_; }
+  /// What was taken for what, once a row has been read: "semicolons, a header, 3 columns: the path
+  /// is 'Filename', the label is 'ClassId'".
+  std::string description() const;
   /// With LabelColumns::kAllOthers, once a row has been read: the names of those columns.
   const std::vector<std::string>& other_names() const { return other_names_; }
 
  private:
-  enum class Syntax { kTabs, kCommas, kLastWord, kWords, kJson, kNumbered };
-  Syntax find_syntax() const;
+  enum class Syntax { kCells, kLastWord, kWords, kJson, kNumbered };
+  Syntax find_syntax();
+  Syntax words_or_labels() const;
   RowReader reader() const;
-  void cut(const Row& row, std::vector<std::string>& cells) const;
+  void cut_cells();
+  void cut_words();
+  void cut_last_word();
+  void refuse_images_in_header(const std::vector<std::string>& first) const;
   void choose_columns(const std::vector<std::string>& first);
-  std::size_t named(const std::vector<std::string>& first, const std::string& column, bool& header);
+  std::size_t column(const std::vector<std::string>& first, const std::string& wanted);
+  bool looks_like_header(const std::vector<std::string>& first, std::size_t path,
+                         std::size_t label) const;
+  bool by_name() const { return !columns_.path.empty() || !columns_.label.empty(); }
   [[noreturn]] void ask_for_columns(const std::vector<std::string>& first) const;
   bool takes_all_others() const { return columns_.label == LabelColumns::kAllOthers; }
   void take_others(LabelRow& out) const;
@@ -69,13 +80,14 @@ class LabelRows {
   std::filesystem::path path_;
   LabelColumns columns_;
   UniqueFd fd_;
+  RowSyntax cells_syntax_ = kLines;
   Syntax syntax_;
   RowReader reader_;
   bool header_ = false, started_ = false;
   bool prediction_ = false;  ///< the label is the first word of "n01440764 1 2 3 4"
   std::size_t path_at_ = 0, label_at_ = 1, width_ = 2;
   Row row_;
-  std::vector<std::string> cells_, other_names_;
+  std::vector<std::string> cells_, header_cells_, other_names_;
   std::vector<JsonMember> members_;
 };
 

@@ -17,6 +17,14 @@ inline std::optional<std::int64_t> parse_label(std::string_view text) {
   return label;
 }
 
+/// A text without the blanks around it.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text;
+}
+
 /// A text without line breaks and tabs, nor blanks around it: several are told apart by lines.
 inline std::string in_one_line(std::string text) {
   std::replace_if(

@@ -3,12 +3,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/byte_order_mark.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kLongestRow = 64u << 20;
+constexpr std::size_t kMostCells = 65'536;
+constexpr const char* kNoTableAdvice = "check that the file is a table, with line ends";
+constexpr const char* kQuoteAdvice = "inside quotes, write each quote twice (RFC 4180)";
+
+}  // namespace
 
 RowReader::RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::uint64_t offset,
                      std::size_t read_bytes)
@@ -37,10 +47,10 @@ bool RowReader::next(Row& row) {
   row.line = line_;
   std::size_t at = begin_;
   for (std::size_t cells = 0;; ++at) {
+    if (cells == kMostCells) refuse("has more than 65,536 cells", kNoTableAdvice);
     if (row.cells.size() <= cells) row.cells.emplace_back();
     std::string& cell = row.cells[cells++];
-    at = syntax_.quotes && has(at) && buffer_[at] == '"' ? quoted_cell(at, row.line, cell)
-                                                         : plain_cell(at, cell);
+    at = read_cell(at, cell);
     if (!has(at) || buffer_[at] == '\n') {
       row.cells.resize(cells);
       break;
@@ -65,8 +75,13 @@ bool RowReader::line_break(std::size_t at) {
   return buffer_[at] == '\n' || (buffer_[at] == '\r' && has(at + 1) && buffer_[at + 1] == '\n');
 }
 
+bool RowReader::blank(std::size_t at) {
+  return has(at) && (buffer_[at] == ' ' || (buffer_[at] == '\t' && syntax_.separator != '\t'));
+}
+
 bool RowReader::load() {
   if (at_end_) return false;
+  if (buffer_.size() - begin_ > kLongestRow) refuse("is longer than 64 MiB", kNoTableAdvice);
   const std::size_t had = buffer_.size();
   buffer_.resize(had + read_bytes_);
   const ssize_t n = uninterrupted([&] {
@@ -78,44 +93,55 @@ bool RowReader::load() {
   return n > 0;
 }
 
-/// Where `wanted` is next; the buffer's end when there is none in the rest of the file.
-std::size_t RowReader::find(char wanted, std::size_t from) {
+/// Where one of `wanted` is next; the buffer's end when there is none in the rest of the file.
+std::size_t RowReader::find(std::string_view wanted, std::size_t from) {
   while (true) {
-    const std::size_t at = buffer_.find(wanted, from);
+    const std::size_t at = buffer_.find_first_of(wanted, from);
     if (at != std::string::npos) return at;
     from = buffer_.size();
     if (!load()) return from;
   }
 }
 
+std::size_t RowReader::read_cell(std::size_t at, std::string& cell) {
+  if (!syntax_.cells) return plain_cell(at, cell);
+  while (blank(at)) ++at;
+  if (has(at) && buffer_[at] == '"') return quoted_cell(at, cell);
+  at = plain_cell(at, cell);
+  if (cell.find('\r') != std::string::npos)
+    refuse("has a carriage return that ends no line",
+           "convert the line ends: dos2unix or mac2unix");
+  cell.erase(cell.find_last_not_of(" \t") + 1);
+  return at;
+}
+
 std::size_t RowReader::plain_cell(std::size_t at, std::string& cell) {
-  const std::size_t line_end = find('\n', at);
-  const std::string_view rest = std::string_view(buffer_).substr(at, line_end - at);
-  cell = rest.substr(0, rest.find(syntax_.separator));
-  const std::size_t end = at + cell.size();
-  if (end == line_end && cell.ends_with('\r')) cell.pop_back();
+  const std::size_t end = find(std::array{syntax_.separator, '\n', '\0'}.data(), at);
+  cell.assign(buffer_, at, end - at);
+  if ((!has(end) || buffer_[end] == '\n') && cell.ends_with('\r')) cell.pop_back();
   return end;
 }
 
-std::size_t RowReader::quoted_cell(std::size_t at, std::uint64_t line, std::string& cell) {
+std::size_t RowReader::quoted_cell(std::size_t at, std::string& cell) {
   cell.clear();
   for (++at;; ++at) {
-    const std::size_t quote = find('"', at);
-    if (!has(quote)) refuse(line, "opens a quote that is never closed");
+    const std::size_t quote = find("\"", at);
+    if (!has(quote)) refuse("opens a quote that is never closed", kQuoteAdvice);
     cell.append(buffer_, at, quote - at);
     at = quote + 1;
     if (!has(at) || buffer_[at] != '"') break;
     cell += '"';
   }
+  while (blank(at)) ++at;
   if (has(at) && buffer_[at] == '\r' && (!has(at + 1) || buffer_[at + 1] == '\n')) ++at;
   if (has(at) && buffer_[at] != '\n' && buffer_[at] != syntax_.separator)
-    refuse(line, "has text after a closing quote");
+    refuse("has text after a closing quote", kQuoteAdvice);
   return at;
 }
 
-void RowReader::refuse(std::uint64_t line, const std::string& what) const {
-  throw Error(ErrorKind::kUsage, "the row of line " + std::to_string(line) + ' ' + what, path_,
-              "inside quotes, write each quote twice (RFC 4180)");
+void RowReader::refuse(const std::string& what, const char* advice) const {
+  throw Error(ErrorKind::kUsage, "the row of line " + std::to_string(line_) + ' ' + what, path_,
+              advice);
 }
 
 }  // namespace packhorse

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/byte_order_mark.h"
+#include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
@@ -36,6 +37,16 @@ ShardLabel checked(std::string_view text) {
   if (control || text.size() > kLongestLabel || !is_utf8(text))
     return {{}, "its label is no line of text"};
   return {std::string(text), {}};
+}
+
+void refuse_lookalikes(const std::vector<std::string>& names) {
+  const auto found = lookalikes_in(names);
+  if (!found) return;
+  throw Error(ErrorKind::kUsage,
+              "the classes '" + printable(names[found->first]) + "' and '" +
+                  printable(names[found->second]) +
+                  "' differ only in letter case or in their Unicode form",
+              {}, kLookalikeAdvice);
 }
 
 }  // namespace
@@ -76,15 +87,19 @@ std::int64_t ShardLabels::number_of(const std::string& text) {
   return it->second;
 }
 
-std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string>& given) {
+std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string>& given,
+                                                   std::vector<std::string>& notes) {
   std::vector<std::string> classes = given;
   std::int64_t highest = -1;
   const std::string* some_number = nullptr;
   std::set<std::string> names;
+  std::set<std::int64_t> occurring;
   for (const std::string& text : texts_) {
     if (const auto value = number_in(text)) {
       some_number = &text;
-      if (*value < kMostClasses) highest = std::max(highest, *value);
+      if (*value < 0 || *value >= kMostClasses) continue;
+      highest = std::max(highest, *value);
+      occurring.insert(*value);
     } else {
       names.insert(text);
     }
@@ -95,18 +110,23 @@ std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string
                     *names.begin() + "'",
                 {}, "list the classes with --classes FILE");
   }
-  if (given.empty()) classes.assign(names.begin(), names.end());
+  if (given.empty()) {
+    classes.assign(names.begin(), names.end());
+    refuse_lookalikes(classes);
+  }
   if (given.empty() && names.empty()) {
     for (std::int64_t i = 0; i <= highest; ++i) classes.push_back(std::to_string(i));
+    if (const auto note = note_sparse(classes.size(), occurring.size())) notes.push_back(*note);
   }
   const auto labels = naming::labels_of(classes);
   for (const std::string& text : texts_) {
     Resolved& resolved = resolved_.emplace_back();
     resolved.label = label_among(text, labels).value_or(-1);
-    if (resolved.label < 0) {
-      resolved.problem =
-          "its label '" + text + "' is none of the " + std::to_string(classes.size()) + " classes";
-    }
+    if (resolved.label < 0)
+      resolved.problem = text.starts_with('-') && number_in(text)
+                             ? "its label " + text + " is negative, which is no class"
+                             : "its label '" + printable(text) + "' is none of the " +
+                                   std::to_string(classes.size()) + " classes";
   }
   return classes;
 }

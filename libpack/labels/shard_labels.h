@@ -36,9 +36,11 @@ class ShardLabels {
   bool empty() const { return texts_.empty(); }
 
   /// Label -> class name: `given` if there are any; else "0", "1", ... when all labels are numbers;
-  /// else the labels themselves, sorted. Throws Error(kUsage) when some are numbers and others not.
+  /// else the labels themselves, sorted. Throws Error(kUsage) when some are numbers and others not,
+  /// and for names that differ only in letter case or Unicode form. `notes`: what was decided.
   /// Afterwards, resolve() knows each one.
-  std::vector<std::string> make_classes(const std::vector<std::string>& given);
+  std::vector<std::string> make_classes(const std::vector<std::string>& given,
+                                        std::vector<std::string>& notes);
 
   struct Resolved {
     std::int64_t label = -1;

@@ -51,6 +51,13 @@ std::vector<std::string> checked_fields(std::vector<std::string> names,
   return names;
 }
 
+KeyDot parse_key_dot(const std::string& text) {
+  if (text == "first") return KeyDot::kFirst;
+  if (text == "last") return KeyDot::kLast;
+  throw Error(ErrorKind::kUsage, "--key-dot: '" + printable(text) + "' is neither first nor last",
+              {}, "give --key-dot first or --key-dot last");
+}
+
 FieldChoice FieldChoice::parse(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t at = 0; text != "none" && at <= text.size();) {

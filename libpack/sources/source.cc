@@ -154,8 +154,14 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
     // A folder is a source whatever it holds, so what holds none that can be read is told before.
     if (wanted.empty() && kind.name == kFolderSource.name) refuse_unread_files(path);
     // Only a probe that is asked for may refuse what it cannot tell.
-    if (wanted.empty() ? !is_annotated(kind) && kind.probe(path) : kind.name == wanted)
+    if (wanted.empty() ? !is_annotated(kind) && kind.probe(path) : kind.name == wanted) {
+      if (options.fields.key_dot && kind.name != kWebDatasetSource.name)
+        throw Error(
+            ErrorKind::kUsage,
+            "--key-dot says where the keys in WebDataset shards end, and the source is none", path,
+            "leave it out, or give --source-kind webdataset");
       return kind.open(path);
+    }
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
     names.emplace_back(kind.name);
   }

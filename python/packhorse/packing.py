@@ -47,6 +47,7 @@ def pack(
     label_pattern: str | None = None,
     unlabelled: bool | None = None,
     fields: Iterable[str] | None = None,
+    key_dot: str | None = None,
     field_from: Mapping[str, str] | None = None,
     optional_field_from: Mapping[str, str] | None = None,
     targets: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -118,6 +119,7 @@ def verify(
     label_pattern: str | None = None,
     unlabelled: bool | None = None,
     fields: Iterable[str] | None = None,
+    key_dot: str | None = None,
     field_from: Mapping[str, str] | None = None,
     optional_field_from: Mapping[str, str] | None = None,
     targets: str | Sequence[str] | Mapping[str, str] | None = None,
@@ -227,9 +229,9 @@ def export_index(
 
 
 _SOURCE_OPTIONS = (
-    "classes labels path_column label_column label_ids label_pattern unlabelled fields field_from optional_field_from "
-    "targets target_classes target_keypoints keypoint_numbers source_kind split_folders include exclude limit "
-    "samples_per_class split deduplicate"
+    "classes labels path_column label_column label_ids label_pattern unlabelled fields key_dot field_from "
+    "optional_field_from targets target_classes target_keypoints keypoint_numbers source_kind split_folders include "
+    "exclude limit samples_per_class split deduplicate"
 ).split()
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 

@@ -92,6 +92,7 @@ void take_label_options(const Given& given, ListOptions& list) {
 
 void take_field_options(const Given& given, ListOptions& list) {
   if (given.has("fields")) list.fields = FieldChoice::parse(given.text("fields"));
+  if (given.has("key_dot")) list.fields.key_dot = parse_key_dot(given.text("key_dot"));
   for (const bool required : {true, false}) {
     std::vector<std::string> places;
     given.take(required ? "field_from" : "optional_field_from", places);

@@ -135,6 +135,34 @@ def test_captions_from_fields_tables_and_coco(pictures, tmp_path):
     assert [s["caption"].decode() for s in samples_of(tmp_path / "coco")] == expected
 
 
+def test_a_file_of_captions_is_refused_in_plain_words(pictures, tmp_path):
+    image, caption = {"id": 1, "file_name": "a.jpg"}, {"image_id": 1, "caption": "x"}
+    for images, captions, words in (
+        ([{"id": 1}], [caption], 'image 1 of its list: it has no "file_name"'),
+        ([{**image, "id": 1.0}], [caption], 'its "id" is neither a whole number nor a text'),
+        ([image], [{**caption, "caption": 3}], 'annotation 1 of its list: its "caption" is no text'),
+        ([image], [{**caption, "image_id": "1"}], 'a caption is for the image "1", which is not in its list'),
+        ([image], [7], "annotation 1 of its list: it is no object"),
+    ):
+        file = tmp_path / "captions.json"
+        file.write_text(json.dumps({"images": images, "annotations": captions}))
+        assert words in pack(pictures, tmp_path / "out", "--unlabelled", "--targets", f"caption:{file}", code=USAGE).err
+
+
+def test_classes_in_two_letter_cases_are_refused(pictures, tmp_path):
+    table = write_table(tmp_path / "t.csv", [["file", "tags"], *([name, tag] for name, tag in zip(NAMES, ("cat", "dog|Cat", ""), strict=True))])
+    words = pack(pictures, tmp_path / "out", "--targets", f"classes:{table}:tags", code=USAGE).err
+    assert "'Cat' in line 3 and 'cat' in line 2 differ only in letter case" in words
+    table = write_table(table, [["file", "cat", "Cat"], *([name, 1, 0] for name in NAMES)])
+    assert "the columns 'cat' and 'Cat' differ only" in pack(pictures, tmp_path / "out", "--targets", f"classes:{table}:*", code=USAGE).err
+
+
+def test_the_number_of_a_column_leaves_a_header_one(pictures, tmp_path):
+    table = write_table(tmp_path / "t.csv", [["path", "tags"], *([name, "cat"] for name in NAMES)])
+    pack(pictures, tmp_path / "out", "--targets", f"classes:{table}:2")
+    assert target_of(tmp_path / "out", "classes")["classes"] == ["cat"]
+
+
 def test_a_caption_that_is_no_text_is_a_reject(pictures, tmp_path):
     for name in NAMES:
         (pictures / name).with_suffix(".txt").write_bytes(b"\xff" if name == "b.jpg" else b"x")

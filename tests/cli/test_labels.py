@@ -331,6 +331,25 @@ def test_columns_are_named_or_numbered(tmp_path, kind, header):
         assert "no column 'colour'" in refusal(source, tmp_path / "no", "--labels", labels, "--label-column", "colour")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_metadata_with_semicolons_in_any_unicode(tmp_path, encoding):
+    source = flat(tmp_path / "source", "a.jpg", "ü.jpg")
+    put(source / "metadata.csv", "file_name;label;note\na.jpg; \"cat\";1,5\nü.jpg;Hündin;2,5\n".encode(encoding))
+    report = packed(source, tmp_path / "out")
+    assert classes_of(tmp_path / "out") == {"a.jpg": "cat", "ü.jpg": "Hündin"}
+    assert any("semicolons, a header, 3 columns: the path is 'file_name'" in note for note in report["notes"]), report["notes"]
+
+
+def test_class_names_that_are_not_utf8_are_refused_before_packing(tmp_path):
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    table = put(tmp_path / "tags.csv", b"path,tags\na.jpg,caf\xe9 b\nb.jpg,b\n")
+    lists = put(source / "list.csv", b"path,label\na.jpg,caf\xe9\nb.jpg,b\n")
+    for what in ((source, "--targets", f"classes:{table}:tags"), (source, "--labels", table, "--label-column", "tags"), (lists,)):
+        for more in ((), ("--dry-run",)):
+            err = refusal(what[0], tmp_path / "out", *what[1:], *more)
+            assert "line 2: the class name" in err and "is not UTF-8" in err and "iconv" in err, err
+
+
 def test_a_table_that_is_not_clear_is_refused(tmp_path):
     source = flat(tmp_path / "source", "a.jpg", "b.jpg")
     for text, options, words in (

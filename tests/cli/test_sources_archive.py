@@ -468,7 +468,10 @@ def test_a_labels_file_names_samples_by_their_keys(tmp_path):
         "train-000000.tar/sample00002.jpg": "not in the labels file",
         "train-000001.tar/sample00002.jpg": "not in the labels file",
     }
-    assert report["notes"] == ["1 line of the labels file matched no sample of the shards"]
+    assert report["notes"] == [
+        "labels file 'keys.txt': blanks, no header, 2 columns: the path is 1, the label is 2",
+        "1 line of the labels file matched no sample of the shards",
+    ]
     assert [(s["path"], s["label"]) for s in listed(tmp_path / "b")] == [("train-000001.tar/sample00001.jpg", 2)]
 
 
@@ -493,7 +496,7 @@ def test_samples_that_are_none_are_rejected_with_a_reason(tmp_path):
         "a.tar/4.jpg": "its label is empty",
         "a.tar/5.jpg": "it has two members .jpg",
         "a.tar/1.jpg": "its key was there before, with others in between",
-        "a.tar/6.jpg": "its label '-1' is none of the 1 classes",
+        "a.tar/6.jpg": "its label -1 is negative, which is no class",
     }
     assert (report["packed"], report["skipped"]) == (1, 3)
 

@@ -9,6 +9,7 @@
 #include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
+#include "labels/shard_labels.h"
 #include "packhorse/base/file.h"
 #include "packhorse/dataset/sample.h"
 
@@ -59,7 +60,11 @@ class Hdf5Shard final : public ForeignShard {
     sample.key = keys_.empty() ? key_of(i) : keys_[i];
     sample.image = ranges_[i];
     sample.pixels = pixels_;
-    if (!labels_.empty()) sample.label = labels_[i];
+    if (!labels_.empty() && !labels_[i].empty()) {
+      ShardLabel label = label_in_cls(labels_[i]);
+      sample.label = std::move(label.text);
+      sample.problem = std::move(label.problem);
+    }
     if (sample.image.length == 0) sample.problem = "it is empty";
     if (sample.key.empty()) sample.problem = "its key is empty";
     return sample;

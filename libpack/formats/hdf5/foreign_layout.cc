@@ -7,6 +7,7 @@
 
 #include "formats/hdf5/global_heap.h"
 #include "formats/hdf5/inner_objects.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse::hdf5 {
 
@@ -19,8 +20,10 @@ constexpr const char* kRewrite =
     "data=h5[name][:]) in h5py; or save images and labels as .npy files, which packhorse pack "
     "reads (docs/sources.md, Arrays)";
 
-[[noreturn]] void refuse(const Column& column, const std::string& what, const fs::path& path) {
-  throw Error(ErrorKind::kUnsupported, "the array '" + column.name + "' " + what, path, kRewrite);
+[[noreturn]] void refuse(const Column& column, const std::string& what, const fs::path& path,
+                         const char* advice = kRewrite) {
+  throw Error(ErrorKind::kUnsupported, "the array '" + printable(column.name) + "' " + what, path,
+              advice);
 }
 
 std::optional<Column> open_column(hid_t file, const std::string& name, const fs::path& path) {
@@ -77,7 +80,10 @@ std::vector<std::string> variable_strings(const Column& column, const fs::path& 
 /// Refuses all but one value per sample: [N], or [N, 1].
 void refuse_other_axes(const Column& column, const fs::path& path) {
   const bool one = column.axes.size() == 1 || (column.axes.size() == 2 && column.axes[1] == 1);
-  if (!one) refuse(column, "has more than one value per sample", path);
+  if (!one)
+    refuse(column, "has more than one value per sample", path,
+           "write one for each: y.argmax(axis=1) where one of several is 1; or name another array "
+           "with --label-array or --keys");
 }
 
 }  // namespace
@@ -155,7 +161,9 @@ std::vector<std::string> read_texts(const Column& column, const fs::path& path) 
                                               : fixed_strings(column, type, path);
   }
   if (H5Tget_class(type.get()) != H5T_INTEGER)
-    refuse(column, "holds neither integers nor strings", path);
+    refuse(column, "holds neither integers nor strings", path,
+           "write whole numbers, y.astype('int64'), or name another array with --label-array or "
+           "--keys");
   std::vector<std::string> texts;
   for (const std::int64_t value : read_integers(column, path))
     texts.push_back(std::to_string(value));

@@ -61,7 +61,7 @@ class DatumReader final : public ShardReader {
   StoredSample read(std::size_t i) override {
     const DatabaseReader::Entry entry = database_.read(i);
     const Datum datum = parse_datum(entry.value);
-    return {std::string(entry.key), datum.label, datum.image};
+    return {std::string(entry.key), datum.label.value_or(-1), datum.image};
   }
 
  private:

@@ -74,7 +74,7 @@ class ValuesShard final : public ForeignShard {
         sample.problem =
             "a Datum of raw pixels, which does not say whether they lie in planes or interleaved";
       }
-      if (datum.label >= 0) sample.label = std::to_string(datum.label);
+      if (datum.label) sample.label = std::to_string(*datum.label);
       if (datum.image.empty()) {
         sample.problem = "a Datum without an image";
         return value;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,7 +54,7 @@ DatumFrame frame_datum(const ImageInfo& image, std::size_t image_bytes, std::int
 /// A Datum, any order of fields. `image` views into the value. Throws Error(kCorrupt).
 struct Datum {
   Bytes image;
-  std::int64_t label = -1;
+  std::optional<std::int64_t> label = {};
   bool encoded = false;
 };
 Datum parse_datum(Bytes value);

@@ -60,7 +60,7 @@ class TarShard final : public ForeignShard {
     FoundSample sample;
     // The path is "<shard>/<member>".
     const std::size_t shard = path_.filename().native().size() + 1;
-    sample.key = cut_member_name(std::string_view(entry.path).substr(shard))->key;
+    sample.key = samples_.path_with_key(i).substr(shard);
     sample.image = {payloads_.offset_of(entry.locator), entry.size};
     sample.label = samples_.label_of(i);
     if (entry.fields != 0) {

@@ -1,7 +1,9 @@
 #include "formats/wds/shard_samples.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "formats/wds/layout.h"
 #include "listing/field_names.h"
@@ -36,8 +38,7 @@ bool is_reserved(std::string_view extension) {
 /// Looks at the file's own name alone: WebDataset sees samples in hidden directories.
 bool is_hidden(std::string_view path) { return naming::is_hidden(naming::last_name(path)); }
 
-/// What the labels file may call a sample: its shard and its key, or its key.
-std::string path_with_key(const std::string& path) { return wds::cut_member_name(path)->key; }
+/// What the labels file may call a sample beside its shard and its key.
 std::string_view key_in(std::string_view path) { return path.substr(path.find('/') + 1); }
 
 }  // namespace
@@ -53,7 +54,8 @@ void ShardSamples::add_shard(const fs::path& shard) {
   shard_ = shard.filename().native();
   ArchiveScan scan(shard, payloads_.fd(file_), payloads_.spool());
   while (scan.next()) add_member(scan);
-  close_sample();
+  close_run();
+  unclear_.refuse(shard);
   keys_.clear();
   payloads_.done_with(file_);
 }
@@ -73,42 +75,38 @@ void ShardSamples::add_member(ArchiveScan& scan) {
   if (!name) return skip(kNoMember);
   if (name->extension.empty() || name->extension.front() == '.') return skip(kNoExtension);
   if (member.type != Member::Type::kFile) return skip(naming::kNotRegular);
-  if (name->key != open_.key) close_sample();
-  if (open_.path.empty()) {
-    open_.key = name->key;
-    open_.path = *path;
-  }
-  if (!open_.extensions.insert(name->extension).second)
-    open_.problem = "it has two members ." + name->extension;
-  try {
-    add_piece(scan, *path, name->extension);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kRejected) throw;
-    open_.problem = "its ." + name->extension + ": " + error.what();
-  }
+  if (name->key != open_.key) close_run();
+  open_.key = name->key;
+  add_piece(scan, *path, name->extension);
 }
 
 void ShardSamples::add_piece(ArchiveScan& scan, const std::string& path,
                              const std::string& extension) {
-  const std::uint64_t size = scan.member().size;
-  if (extension == kLabel) {
-    if (label_file_ != nullptr) return;
-    open_.labelled_by_cls = true;
-    take_label(size > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
-                                    : label_in_cls(as_text(scan.load())));
-    return;
+  const auto [inner, last] = wds::cut_last(extension);
+  Piece& piece = open_.pieces.emplace_back(Piece{extension, path, scan.member().size});
+  try {
+    if (label_file_ == nullptr && (last == kLabel || last == kJson))
+      piece.label = label_in(piece, scan);
+    if (extension == kLabel) return;
+    piece.image = sniff_image(scan.head()) != ImageKind::kUnknown;
+    piece.unsupported =
+        !unsupported_kind(scan.head()).empty() || !unsupported_kind_by_name(path).empty();
+    if (wanted(extension) || wanted(std::string(last)) || piece.image || piece.unsupported ||
+        naming::has_image_name(path))
+      piece.locator = payloads_.add(file_, scan.keep());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kRejected) throw;
+    piece.problem = error.what();
   }
-  const bool may_label = label_file_ == nullptr && !open_.labelled_by_cls;
-  if (extension == kJson && may_label && size <= kLargestJson) {
-    if (const auto label = label_in_json(as_text(scan.load()))) take_label(*label);
-  }
-  Piece piece{extension, path, size, 0, sniff_image(scan.head()) != ImageKind::kUnknown};
-  piece.unsupported =
-      !unsupported_kind(scan.head()).empty() || !unsupported_kind_by_name(path).empty();
-  if (!wanted(extension) && !piece.image && !piece.unsupported && !has_image_extension(extension))
-    return;
-  piece.locator = payloads_.add(file_, scan.keep());
-  open_.pieces.push_back(std::move(piece));
+}
+
+/// Nothing in the text where a .json has none.
+ShardLabel ShardSamples::label_in(const Piece& piece, ArchiveScan& scan) {
+  if (wds::cut_last(piece.extension).second == kLabel)
+    return piece.size > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
+                                      : label_in_cls(as_text(scan.load()));
+  if (piece.size > kLargestJson) return {};
+  return label_in_json(as_text(scan.load())).value_or(ShardLabel{});
 }
 
 bool ShardSamples::wanted(const std::string& extension) const {
@@ -116,52 +114,87 @@ bool ShardSamples::wanted(const std::string& extension) const {
   return std::find(choice_.names->begin(), choice_.names->end(), extension) != choice_.names->end();
 }
 
-/// A .cls counts more than a .json, whichever comes first.
-void ShardSamples::take_label(ShardLabel label) {
-  open_.label = std::move(label.text);
-  open_.label_problem = std::move(label.problem);
+/// Finds out where the keys of a run end, and closes its samples.
+void ShardSamples::close_run() {
+  if (open_.pieces.empty()) return;
+  Open run = std::exchange(open_, {});
+  std::vector<wds::RunMember> members;
+  for (const Piece& piece : run.pieces)
+    members.push_back(
+        {piece.extension, piece.image || piece.unsupported || naming::has_image_name(piece.path)});
+  std::optional<KeyDot> dot = choice_.key_dot;
+  if (!dot) dot = wds::key_dot_of(members);
+  if (!dot) return unclear_.add(members, run.key);
+  by_last_dot_ = *dot == KeyDot::kLast;
+  by_last_dot_ ? close_by_last_dot(std::move(run)) : close_sample(std::move(run));
 }
 
-void ShardSamples::close_sample() {
-  if (open_.path.empty()) return;
+void ShardSamples::close_by_last_dot(Open run) {
+  std::vector<Open> samples;
+  std::map<std::string, std::size_t> places;
+  for (Piece& piece : run.pieces) {
+    const auto [inner, last] = wds::cut_last(piece.extension);
+    std::string key = run.key;
+    if (!inner.empty()) key.append(".").append(inner);
+    const auto [place, is_new] = places.emplace(key, samples.size());
+    if (is_new) samples.push_back({std::move(key), {}});
+    piece.extension = std::string(last);
+    samples[place->second].pieces.push_back(std::move(piece));
+  }
+  for (Open& sample : samples) close_sample(std::move(sample));
+}
+
+void ShardSamples::close_sample(Open sample) {
+  const std::vector<Piece>& pieces = sample.pieces;
   const auto by = [&](const auto& is_image) {
-    return std::find_if(open_.pieces.begin(), open_.pieces.end(), is_image);
+    return std::find_if(pieces.begin(), pieces.end(), is_image);
   };
   auto image = by([](const Piece& piece) { return has_image_extension(piece.extension); });
-  if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.image; });
+  if (image == pieces.end()) image = by([](const Piece& piece) { return piece.image; });
   // An image of a kind that cannot be packed is rejected as that, rather than as no image.
-  if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.unsupported; });
-  const bool has_image = image != open_.pieces.end();
-  std::string problem = std::move(open_.problem);
-  if (!keys_.insert(open_.key).second) problem = "its key was there before, with others in between";
-  if (problem.empty() && !has_image) problem = "no image among its members";
-  if (problem.empty()) problem = std::move(open_.label_problem);
-  if (problem.empty()) {
-    add_sample(*image);
-  } else {
-    reject(has_image ? image->path : open_.path, problem);
+  if (image == pieces.end()) image = by([](const Piece& piece) { return piece.unsupported; });
+  const bool has_image = image != pieces.end();
+  ShardLabel label;
+  std::string problem;
+  std::set<std::string_view> extensions;
+  bool by_cls = false;
+  for (const Piece& piece : pieces) {
+    if (!piece.problem.empty()) problem = "its ." + piece.extension + ": " + piece.problem;
+    if (!extensions.insert(piece.extension).second)
+      problem = "it has two members ." + piece.extension;
+    // A .cls counts more than a .json, whichever comes first.
+    const bool cls = piece.extension == kLabel;
+    if (!piece.label || !(cls || (piece.extension == kJson && !by_cls))) continue;
+    by_cls = by_cls || cls;
+    if (cls || !piece.label->text.empty() || !piece.label->problem.empty()) label = *piece.label;
   }
-  open_ = {};
+  if (!keys_.insert(sample.key).second)
+    problem = "its key was there before, with others in between";
+  if (problem.empty() && !has_image) problem = "no image among its members";
+  if (problem.empty()) problem = label.problem;
+  if (!problem.empty()) return reject(has_image ? image->path : pieces.front().path, problem);
+  add_sample(sample, *image, label.text);
 }
 
-void ShardSamples::add_sample(const Piece& image) {
+void ShardSamples::add_sample(const Open& sample, const Piece& image, const std::string& label) {
   EntryTable::Facts facts;
   facts.size = image.size;
   facts.stamp = payloads_.stamp(file_);
-  facts.locator = image.locator;
-  facts.label = open_.label.empty() ? -1 : labels_.number_of(open_.label);
+  facts.locator = image.locator.value();
+  facts.label = label.empty() ? -1 : labels_.number_of(label);
   std::vector<Payloads::Field> fields;
-  for (const Piece& piece : open_.pieces) {
-    if (&piece == &image || !wanted(piece.extension)) continue;
+  for (const Piece& piece : sample.pieces) {
+    if (&piece == &image || piece.extension == kLabel || !wanted(piece.extension)) continue;
     const std::uint32_t number = field_number(piece.extension);
-    fields.push_back({number, static_cast<std::uint32_t>(piece.size), piece.locator});
+    fields.push_back({number, static_cast<std::uint32_t>(piece.size), piece.locator.value()});
     facts.fields |= std::uint32_t{1} << number;
     facts.field_bytes += static_cast<std::uint32_t>(piece.size);
   }
-  if (!fields.empty()) payloads_.set_fields(image.locator, fields);
+  if (!fields.empty()) payloads_.set_fields(*image.locator, fields);
   const std::string path = shard_ + '/' + image.path;
   const auto [directory, name] = naming::directory_and_name(path);
   found_.entries.add(directory, name, facts);
+  last_dot_.push_back(by_last_dot_);
 }
 
 std::uint32_t ShardSamples::field_number(const std::string& name) {
@@ -181,6 +214,13 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
 
 void ShardSamples::reject(const std::string& path, const std::string& reason) {
   found_.rejects.push_back({printable(shard_ + '/' + path), reason});
+}
+
+std::string ShardSamples::path_with_key(std::size_t i) const {
+  std::string path = found_.entries.path_of(i);
+  if (!last_dot_[i]) return wds::cut_member_name(path)->key;
+  path.resize(path.rfind('.'));
+  return path;
 }
 
 std::string ShardSamples::label_of(std::size_t i) const {
@@ -206,30 +246,31 @@ std::vector<std::string> ShardSamples::make_classes(const std::vector<std::strin
                                                     std::vector<std::string>& notes) {
   if (label_file_ != nullptr) {
     for (std::size_t i = 0; i < found_.entries.size(); ++i) {
-      const std::string path = path_with_key(found_.entries.path_of(i));
+      const std::string path = path_with_key(i);
       label_file_->mark(path, key_in(path));
     }
+    notes.push_back(label_file_->note());
     label_file_->note_unused(notes, "sample of the shards");
     return label_file_->classes();
   }
-  if (!labels_.empty()) return labels_.make_classes(classes);
+  if (!labels_.empty()) return labels_.make_classes(classes, notes);
   notes.emplace_back("no sample has a label, so all get the class 'unlabelled'");
   return {"unlabelled"};
 }
 
-/// The entry's label; or nothing, and the reason why not.
-std::optional<std::int64_t> ShardSamples::label_for(const EntryTable::Entry& entry,
+/// The label of entry `i`, which has the text `number`; or nothing, and the reason why not.
+std::optional<std::int64_t> ShardSamples::label_for(std::size_t i, std::int64_t number,
                                                     std::string& reason) const {
   if (label_file_ != nullptr) {
-    const std::string path = path_with_key(entry.path);
+    const std::string path = path_with_key(i);
     return label_file_->take(path, key_in(path), reason);
   }
   if (labels_.empty()) return 0;
-  if (entry.label < 0) {
+  if (number < 0) {
     reason = "it has no label";
     return std::nullopt;
   }
-  const ShardLabels::Resolved& resolved = labels_.resolve(entry.label);
+  const ShardLabels::Resolved& resolved = labels_.resolve(number);
   reason = resolved.problem;
   if (!reason.empty()) return std::nullopt;
   return resolved.label;
@@ -248,7 +289,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
   for (std::size_t i = 0; i < found_.entries.size(); ++i) {
     EntryTable::Entry entry = found_.entries[i];
     std::string problem;
-    const std::optional<std::int64_t> label = label_for(entry, problem);
+    const std::optional<std::int64_t> label = label_for(i, entry.label, problem);
     if (!label) {
       split.rejects.push_back({printable(entry.path), problem});
       continue;
@@ -258,6 +299,11 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
     const auto [directory, name] = naming::directory_and_name(entry.path);
     split.entries.add(directory, name, entry);
   }
+  if (const auto dotted = std::count(last_dot_.begin(), last_dot_.end(), true);
+      dotted > 0 && !choice_.key_dot)
+    listing.notes.push_back("the keys of " + std::to_string(dotted) +
+                            " samples end at the last dot of their names, since each image there "
+                            "has its own label or fields; --key-dot first reads them otherwise");
   naming::refuse_empty(listing, source,
                        "packhorse expects WebDataset samples: <key>.jpg, <key>.cls");
   return listing;

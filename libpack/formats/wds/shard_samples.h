@@ -7,6 +7,7 @@
 
 #include "archive/archive_scan.h"
 #include "archive/payloads.h"
+#include "formats/wds/key_dot.h"
 #include "labels/label_file.h"
 #include "labels/shard_labels.h"
 #include "packhorse/listing/listing.h"
@@ -14,7 +15,8 @@
 namespace packhorse {
 
 /// Groups the members of WebDataset shards into samples: members that follow each other and have
-/// the same key. One thread.
+/// the same key, which ends at the first dot, or for keys with dots at the last (key_dot.h). One
+/// thread.
 ///
 ///     ShardSamples samples(payloads, choice, labels);
 ///     for (const fs::path& shard : shards) samples.add_shard(shard);
@@ -25,6 +27,7 @@ class ShardSamples {
   ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file = nullptr,
                const std::shared_ptr<EntryMemory>& memory = nullptr);
 
+  /// Throws Error(kUsage) for keys with dots that can be read in two ways.
   void add_shard(const std::filesystem::path& shard);
   /// The listing, in stored order. Throws Error(kNotFound) for no sample at all.
   Listing finish(const std::vector<std::string>& classes, const std::filesystem::path& source);
@@ -35,33 +38,38 @@ class ShardSamples {
   const std::vector<std::string>& fields() const { return fields_; }
   /// The label of entry `i`; empty when it has none.
   std::string label_of(std::size_t i) const;
+  /// The shard's name and the key of entry `i`: "s0.tar/v1.00".
+  std::string path_with_key(std::size_t i) const;
 
  private:
   struct Piece {
-    std::string extension, path;
+    std::string extension, path;  ///< behind the dot at which the key ends
     std::uint64_t size = 0;
-    std::uint64_t locator = 0;
-    bool image = false;        ///< told by its bytes
+    std::optional<std::uint64_t> locator = {};  ///< unless nothing can need it
+    bool image = false;                         ///< told by its bytes
     bool unsupported = false;  ///< an image of a kind that cannot be packed, by bytes or name
+    std::optional<ShardLabel> label = {};  ///< of a .cls or a .json
+    std::string problem = {};
   };
-  struct Open {  ///< the sample whose members come now
-    std::string key, path, label, label_problem, problem;
+  struct Open {  ///< the members with one key
+    std::string key;
     std::vector<Piece> pieces;
-    std::set<std::string> extensions;
-    bool labelled_by_cls = false;
   };
 
   void add_member(ArchiveScan& scan);
   void add_piece(ArchiveScan& scan, const std::string& path, const std::string& extension);
-  void take_label(ShardLabel label);
-  void close_sample();
-  void add_sample(const Piece& image);
+  ShardLabel label_in(const Piece& piece, ArchiveScan& scan);
+  void close_run();
+  void close_by_last_dot(Open run);
+  void close_sample(Open sample);
+  void add_sample(const Open& sample, const Piece& image, const std::string& label);
   bool wanted(const std::string& extension) const;
   std::uint32_t field_number(const std::string& name);
   void reject(const std::string& path, const std::string& reason);
   std::vector<std::string> make_classes(const std::vector<std::string>& classes,
                                         std::vector<std::string>& notes);
-  std::optional<std::int64_t> label_for(const EntryTable::Entry& entry, std::string& reason) const;
+  std::optional<std::int64_t> label_for(std::size_t i, std::int64_t label,
+                                        std::string& reason) const;
   std::vector<std::uint32_t> sort_fields(Listing& listing);
 
   Payloads& payloads_;
@@ -70,7 +78,10 @@ class ShardSamples {
   std::uint32_t file_ = 0;
   std::string shard_;  ///< file name
   Open open_;
+  wds::UnclearKeys unclear_;
   std::set<std::string> keys_;  ///< the keys of this shard
+  std::vector<bool> last_dot_;  ///< by entry: whether its key ends at the last dot
+  bool by_last_dot_ = false;    ///< the sample that is closed now
   SplitListing found_;          ///< labels are numbers of labels_, -1 for none
   ShardLabels labels_;
   std::vector<std::string> fields_;

@@ -61,6 +61,7 @@ class ArraysSource final : public PayloadSource {
     }
     names.finish();
     listing.classes = names.classes();
+    listing.notes.insert(listing.notes.end(), names.notes().begin(), names.notes().end());
     for (std::size_t i = 0; i < images_.size(); ++i)
       listing.splits.push_back(list_split(images_[i], labels[i], names, options.memory));
     naming::refuse_empty(listing, path_, kNames);

@@ -4,6 +4,9 @@
 #include <set>
 
 #include "labels/json_members.h"
+#include "labels/label_text.h"
+#include "labels/table_syntax.h"
+#include "labels/text_file.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -22,11 +25,6 @@ constexpr std::size_t kRowBytes = 4096;  ///< bytes read at once when a single r
 
 std::string lower_extension(const fs::path& path) { return lower_case(path.extension().string()); }
 
-RowSyntax syntax_of(const fs::path& path) {
-  const std::string extension = lower_extension(path);
-  return extension == ".csv" ? kCsv : extension == ".tsv" ? kTsv : kLines;
-}
-
 bool is_integer(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
@@ -39,7 +37,7 @@ bool ListFile::has_list_name(const fs::path& path) {
 }
 
 ListFile::ListFile(fs::path path, const FieldChoice& choice)
-    : path_(std::move(path)), fd_(open_for_reading(path_)), syntax_(syntax_of(path_)) {
+    : path_(std::move(path)), fd_(open_text(path_)) {
   const std::vector<std::string> columns = column_names();
   for (const std::string_view needed : {"path", "label"}) {
     if (std::find(columns.begin(), columns.end(), needed) == columns.end()) {
@@ -59,29 +57,42 @@ ListFile::ListFile(fs::path path, const FieldChoice& choice)
 
 /// The column names in lower case: the header's cells, or the sorted members of all objects.
 std::vector<std::string> ListFile::column_names() {
-  RowReader reader(fd_.get(), path_, syntax_);
+  return lower_extension(path_) == ".jsonl" ? member_names() : header_cells();
+}
+
+std::vector<std::string> ListFile::header_cells() {
   Row row;
-  if (!is_json()) {
-    if (!reader.next(row)) return {};
-    first_row_ = row.offset;
-    std::vector<std::string> columns;
-    for (const std::string& cell : row.cells) {
-      columns.push_back(lower_case(cell));
-      if (!columns.back().empty() &&
-          std::count(columns.begin(), columns.end(), columns.back()) > 1) {
-        throw Error(ErrorKind::kUsage, "the list has two columns '" + columns.back() + "'", path_,
-                    "rename one of them");
-      }
+  syntax_ = header_syntax(fd_.get(), path_, {"path", "label"}, row).value_or(kCommas);
+  first_row_ = row.offset;
+  std::vector<std::string> columns;
+  for (const std::string& cell : row.cells) {
+    columns.push_back(lower_case(cell));
+    if (!columns.back().empty() && std::count(columns.begin(), columns.end(), columns.back()) > 1) {
+      throw Error(ErrorKind::kUsage, "the list has two columns '" + printable(columns.back()) + "'",
+                  path_, "rename one of them");
     }
-    return columns;
   }
+  return columns;
+}
+
+std::vector<std::string> ListFile::member_names() {
+  RowReader reader(fd_.get(), path_, kLines);
   std::set<std::string> names;
   std::vector<JsonMember> members;
-  while (reader.next(row)) {
+  for (Row row; reader.next(row);) {
     if (!json_members(row.cells[0], members).empty()) continue;
     for (const JsonMember& member : members) names.insert(lower_case(member.name));
   }
   return {names.begin(), names.end()};
+}
+
+std::string ListFile::description() const {
+  std::string text(name_of(syntax_));
+  if (!is_json()) text += ", " + columns_text(column_roles_.size());
+  text += ": ";
+  for (const auto& [column, role] : roles_)
+    text += (text.ends_with(": ") ? "" : ", ") + printable(column);
+  return text;
 }
 
 void ListFile::choose_fields(const std::vector<std::string>& columns, const FieldChoice& choice) {
@@ -104,7 +115,7 @@ int ListFile::role_of(std::string_view column) const {
 
 void ListFile::set(ListRow& out, int role, const std::string& text) {
   if (role == kPath) out.path = text;
-  if (role == kLabel) out.label = text;
+  if (role == kLabel) out.label = trimmed(text);
   if (role == kSplit) out.split = text;
   if (role >= kFirstField) out.fields[static_cast<std::size_t>(role - kFirstField)] = text;
 }

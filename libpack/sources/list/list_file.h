@@ -37,6 +37,8 @@ class ListFile {
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::string>& fields() const { return fields_; }  ///< sorted
   bool has_splits() const { return has_splits_; }
+  /// "semicolons, 3 columns: label, path, split": what is taken.
+  std::string description() const;
 
   class Reader {
    public:
@@ -55,8 +57,10 @@ class ListFile {
 
  private:
   enum : int { kIgnored = -1, kPath = 0, kLabel = 1, kSplit = 2, kFirstField = 3 };
-  bool is_json() const { return !syntax_.quotes && syntax_.separator == '\n'; }
+  bool is_json() const { return !syntax_.cells; }
   std::vector<std::string> column_names();
+  std::vector<std::string> header_cells();
+  std::vector<std::string> member_names();
   void choose_fields(const std::vector<std::string>& columns, const FieldChoice& choice);
   int role_of(std::string_view column) const;
   void take(const Row& row, ListRow& out) const;
@@ -66,7 +70,7 @@ class ListFile {
 
   std::filesystem::path path_;
   UniqueFd fd_;
-  RowSyntax syntax_;
+  RowSyntax syntax_ = kLines;
   std::vector<std::string> fields_;
   std::map<std::string, int, std::less<>> roles_;  ///< by lower-case column name
   std::vector<int> column_roles_;                  ///< csv, tsv: by column

@@ -77,7 +77,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
     if (std::exchange(first, false)) urls = is_url(row.path);
     const std::string place = this->place(row.path, row.problem);
     if (!row.problem.empty()) continue;
-    labels.add(row.label);
+    labels.add(row.label, {&list.path(), row.line});
     paths.add(place);
     hashes.push_back(hash_of(row.split, place));
     if (row.split.empty() || !naming::is_split_name(row.split)) continue;
@@ -139,6 +139,10 @@ class ListSource final : public Source {
     Listing listing;
     listing.classes = survey.labels.classes();
     listing.fields = list_->fields();
+    listing.notes = survey.labels.notes();
+    listing.notes.insert(listing.notes.begin(), "list '" +
+                                                    printable(path_.filename().native()) +
+                                                    "': " + list_->description());
     for (const std::string& name : survey.splits) {
       SplitListing& split = listing.splits.emplace_back();
       split.split = name;

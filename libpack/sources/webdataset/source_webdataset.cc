@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "archive/archive_scan.h"
+#include "formats/wds/key_dot.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
 #include "labels/label_file.h"
@@ -62,7 +63,7 @@ class Clues {
     if (naming::has_any_image_name(path)) {
       image_ = true;
     } else {
-      (name->extension == "cls" ? label_ : other_) = true;
+      (wds::cut_last(name->extension).second == "cls" ? label_ : other_) = true;
     }
   }
 

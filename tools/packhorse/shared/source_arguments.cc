@@ -48,6 +48,11 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
                  "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; "
                  "none = leave out the source's fields")
       ->group(source);
+  app.add_option("--key-dot", key_dot_,
+                 "WebDataset shards whose keys have dots: the dot of v1.00.jpg at which the key "
+                 "ends; told by what each key has when this is not given")
+      ->check(program::one_of({"first", "last"}))
+      ->group(source);
   app.add_option("--field-from", fields_from_,
                  "An extra field from another folder of the source, e.g. seg.png=masks, or "
                  "mask.gif=masks/{stem}_mask.gif; an image without it is rejected")
@@ -134,6 +139,7 @@ void SourceArguments::read() {
   options_.list.labels.validate();
   if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
   if (!fields_.empty()) options_.list.fields = FieldChoice::parse(fields_);
+  if (!key_dot_.empty()) options_.list.fields.key_dot = parse_key_dot(key_dot_);
   std::vector<FieldPlace>& places = options_.list.fields.places;
   for (const std::string& text : fields_from_) places.push_back(parse_field_place(text, true));
   for (const std::string& text : optional_fields_from_)

@@ -26,7 +26,8 @@ class SourceArguments {
   PackOptions& options_;
   std::vector<const CLI::Option*> declared_;
   std::vector<std::string> labels_, fields_from_, optional_fields_from_, targets_;
-  std::string classes_file_, target_classes_file_, split_folders_, fields_, split_, deduplicate_;
+  std::string classes_file_, target_classes_file_, split_folders_, fields_, split_, deduplicate_,
+      key_dot_;
 };
 
 }  // namespace packhorse

@@ -93,12 +93,20 @@ struct FieldPlace {
 };
 
 /// Which of a sample's companions are taken as extra fields.
+/// The dot at which the key of a WebDataset member ends: v1 or v1.00 for v1.00.jpg.
+enum class KeyDot { kFirst, kLast };
+/// Parses "first" and "last". Throws Error(kUsage).
+KeyDot parse_key_dot(const std::string& text);
+
 struct FieldChoice {
   /// Unset: what the source brings by itself (folders and archives none; a manifest file its
   /// further columns; shards all they hold). A list: just these; an empty list: none.
   std::optional<std::vector<std::string>> names = {};
   /// Further fields of a folder or an archive, by where their files lie.
   std::vector<FieldPlace> places = {};
+  /// WebDataset shards: which members are fields of which sample. Unset: each sample's members
+  /// tell, or it is refused.
+  std::optional<KeyDot> key_dot = {};
 
   /// Parses "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
   static FieldChoice parse(const std::string& text);

@@ -85,10 +85,10 @@ TEST_CASE("datum: fields it does not use are passed over") {
   CHECK(datum.label == 5);
 }
 
-TEST_CASE("datum: what is not given is empty, -1 and false") {
+TEST_CASE("datum: what is not given is empty, no label and false") {
   const Datum datum = parse_datum({});
   CHECK(datum.image.empty());
-  CHECK(datum.label == -1);
+  CHECK(!datum.label);
   CHECK_FALSE(datum.encoded);
 }
 

@@ -58,8 +58,96 @@ TEST_CASE("label file: paths may have spaces, and with tabs or quotes commas and
 
 TEST_CASE("label names: integers without a class list are the labels, up to the largest") {
   CHECK(labels("a 3\nb 1\n").classes() == Names{"0", "1", "2", "3"});
-  CHECK(labels("a 3\nb x\n").classes() == Names{"3", "x"});
-  CHECK(labels("a 007\nb 1\n").classes() == Names{"007", "1"});
+}
+
+TEST_CASE("label names: integers and names side by side are refused, with a cell of each kind") {
+  CHECK(
+      refusal("a 3\nb x\n") ==
+      "labels are all integers or all names, and there are the integer '3' in line 1 and the name "
+      "'x' in line 2");
+  for (const char* other : {"nan", "3.0", "03", "+3", "1e3"}) {
+    const std::string text = std::string("a,0\nb,1\nc,") + other + "\n";
+    CHECK_MESSAGE(refusal(text).find(other) != std::string::npos, other);
+  }
+  CHECK(refusal("a 3.0\nb 4.0\n") ==
+        "labels are integers or names, and the number '3.0' in line 1 is neither");
+  CHECK(labels("a,\" 3\"\nb, 1 \n").classes() == Names{"0", "1", "2", "3"});
+  CHECK(labels("a 3\nb x\n", {"3", "x"}).classes() == Names{"3", "x"});
+}
+
+TEST_CASE("label names: digits of one length with leading zeros are names, in their order") {
+  const LabelFile file = labels("a 00\nb 10\nc 02\n");
+  CHECK(file.classes() == Names{"00", "02", "10"});
+  CHECK(file.note().find("label 2 is '10'") != std::string::npos);
+  CHECK(refusal("a 007\nb 1\n").find("'007'") != std::string::npos);
+}
+
+TEST_CASE("label names: integers of which most do not occur are told") {
+  CHECK(labels("a 90209\nb 3\n").note().find("90210 classes, of which 2 occur") !=
+        std::string::npos);
+  CHECK(labels("a 1\nb 3\n").note().find("occur") == std::string::npos);
+}
+
+TEST_CASE("label names: a class name is UTF-8, without control characters") {
+  CHECK(refusal("a,caf\xe9\nb,x\n") == "line 1: the class name 'caf\\xe9' is not UTF-8");
+  CHECK(refusal("a,x\nb,\"x\ny\"\n").find("line 2: the class name 'x\\x0ay'") == 0);
+}
+
+TEST_CASE("label names: names that differ in letter case or Unicode form alone are refused") {
+  CHECK(refusal("a cat\nb Cat\n") ==
+        "the classes 'Cat' in line 2 and 'cat' in line 1 differ only in letter case or in their "
+        "Unicode form");
+  CHECK(refusal("a caf\xc3\xa9\nb cafe\xcc\x81\n").find("differ only") != std::string::npos);
+  CHECK(labels("a cat\nb Cat\n", {"cat", "Cat"}).classes() == Names{"cat", "Cat"});
+}
+
+TEST_CASE("label file: semicolons separate, and quotes hold anything, also behind blanks") {
+  const LabelFile file = labels("Filename;Width;Class\n1.png;4,5; \"a;b\"\n2.png;4,6;c\n");
+  CHECK(file.classes() == Names{"a;b", "c"});
+  CHECK(file.note() ==
+        "labels file 'labels.txt': semicolons, a header, 3 columns: the path is 'Filename', the "
+        "label is 'Class'");
+  CHECK(labels("1.png, \"cat\"\n2.png, \"dog\"\n").classes() == Names{"cat", "dog"});
+  CHECK(labels("1.png \"gold fish\"\n\"2 3.png\" dog\n").classes() == Names{"dog", "gold fish"});
+  CHECK(label(labels("1.png \"gold fish\"\n\"2 3.png\" dog\n"), "2 3.png") == 0);
+  CHECK(refusal("1.png \"gold fish\n2.png dog\n").empty() == false);
+}
+
+TEST_CASE(
+    "label file: commas and semicolons in every line are told apart by the images or refused") {
+  CHECK(labels("a.png,x;y\nb.png,x;z\n").classes() == Names{"x;y", "x;z"});
+  CHECK(labels("a.png;1,5\nb.png;1,6\n", {"1,5", "1,6"}).classes() == Names{"1,5", "1,6"});
+  CHECK(refusal("a,x;y\nb,x;z\n").find("commas or by semicolons") != std::string::npos);
+}
+
+TEST_CASE("label file: the number of a column is no name of one, and a header names no image") {
+  const TemporaryDirectory folder;
+  const auto read = [&](const std::string& text, const char* path, const char* label) {
+    put(folder / "labels.csv", text);
+    LabelFile file(folder / "labels.csv", LabelColumns{path, label});
+    return file.labels();
+  };
+  CHECK(read("a.ppm,cat,2,5\nb.ppm,dog,3,1\n", "1", "2") == Names{"cat", "dog"});
+  CHECK(read("1,2,3\na.ppm,cat,2\n", "1", "2") == Names{"2", "cat"});
+  CHECK(read("file;x;class\na.ppm;4;cat\n", "1", "3") == Names{"cat"});
+  CHECK(kind_of_error([&] { read("a.ppm,cat\nb.ppm,dog\n", "", "cat"); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE(
+    "label file: a line that fits an image in another case or Unicode form refuses the file") {
+  const auto unused = [](LabelFile& file, std::initializer_list<const char*> paths) {
+    std::vector<std::string> notes;
+    for (const char* path : paths) file.mark(path);
+    file.note_unused(notes, "image");
+    std::string reason;
+    for (const char* path : paths) file.take(path, reason);
+  };
+  LabelFile upper = labels("a.jpg x\nB.JPG y\n");
+  CHECK(kind_of_error([&] { unused(upper, {"a.jpg", "b.jpg"}); }) == ErrorKind::kUsage);
+  LabelFile form = labels("a/caf\xc3\xa9.jpg x\n");
+  CHECK(kind_of_error([&] { unused(form, {"a/cafe\xcc\x81.jpg"}); }) == ErrorKind::kUsage);
+  LabelFile fine = labels("a.jpg x\nc.jpg y\n");
+  unused(fine, {"a.jpg", "b.jpg"});
 }
 
 TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {
@@ -134,7 +222,7 @@ TEST_CASE("label file: of several names of an image the best one that is a line 
 
 TEST_CASE("label file: a first line that nothing is named by may be an unknown header") {
   std::vector<std::string> notes;
-  LabelFile file = labels("id_code,diagnosis\na,0\nb,0\n");
+  LabelFile file = labels("id_code,diagnosis\na,x\nb,x\n");
   for (const char* path : {"a", "b"}) file.mark(path);
   CHECK(kind_of_error([&] { file.note_unused(notes, "image"); }) == ErrorKind::kUsage);
   LabelFile rows = labels("c.jpg,1\na,0\nb,0\n");

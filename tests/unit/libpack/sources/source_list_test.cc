@@ -232,8 +232,8 @@ TEST_CASE("source list: a header that cannot be is an Error that says what is th
   const Folder folder;
   CHECK(refusal(folder.list("a.csv", "file,label\nx,y\n")) ==
         "the list has no column 'path'; it has: file, label");
-  CHECK(refusal(folder.list("b.csv", "path;label\nx;y\n")) ==
-        "the list has no column 'path'; it has: path;label");
+  CHECK(refusal(folder.list("b.csv", "path|label\nx|y\n")) ==
+        "the list has no column 'path'; it has: path|label");
   CHECK(refusal(folder.list("c.csv", "path,class\nx,y\n")) ==
         "the list has no column 'label'; it has: path, class");
   CHECK(refusal(folder.list("d.csv", "")) == "the list has no column 'path'; it has: none");

@@ -134,6 +134,71 @@ TEST_CASE("source webdataset: members are put together by WebDataset's rule, nam
   }
 }
 
+TEST_CASE("source webdataset: keys with dots are read where only one reading loses nothing") {
+  struct Row {
+    Members members;
+    Names samples;  ///< "path=class"; empty: refused
+  };
+  const std::string picture = tiny_image(1);
+  const Members many = {{"v1.00.jpg", picture}, {"v1.00.cls", "0"},     {"v1.01.jpg", picture},
+                        {"v1.01.cls", "1"},     {"v1.02.jpg", picture}, {"v1.02.cls", "1"}};
+  const Members sorted = {
+      {"v1.00.cls", "0"}, {"v1.01.cls", "1"}, {"v1.00.jpg", picture}, {"v1.01.jpg", picture}};
+  for (const Row& row : std::vector<Row>{
+           {many, {"v1.00.jpg=0", "v1.01.jpg=1", "v1.02.jpg=1"}},
+           {sorted, {"v1.00.jpg=0", "v1.01.jpg=1"}},
+           {{{"x.2.jpg", picture}, {"x.2.cls", "1"}}, {"x.2.jpg=1"}},
+           {{{"x.2.jpg", picture}, {"x.2.json", R"({"label": 1})"}}, {"x.2.jpg=1"}},
+           {{{"x.jpg", picture}, {"x.cls", "0"}, {"x.2.jpg", picture}, {"x.2.cls", "1"}},
+            {"x.jpg=0", "x.2.jpg=1"}},
+           {{{"x.jpg", picture}, {"x.cls", "0"}, {"x.seg.png", picture}}, {"x.jpg=0"}},
+           {{{"x.jpg", picture}, {"x.cls", "0"}, {"x.seg.png", picture}, {"x.seg.json", "{}"}},
+            {"x.jpg=0"}},
+           {{{"x.left.jpg", picture}, {"x.right.jpg", picture}, {"x.cls", "0"}}, {}},
+           {{{"v1.00.jpg", picture}, {"v1.01.jpg", picture}}, {}},
+           {{{"x.jpg", picture}, {"x.2.cls", "1"}}, {}},
+           {{{"x.jpg", picture}, {"x.json", "{}"}, {"x.2.jpg", picture}, {"x.2.json", "{}"}},
+            {}}}) {
+    CAPTURE(row.members.front().first);
+    Names found;
+    try {
+      const Shards shards(Dataset{row.members});
+      found = entries(shards.listing.splits.at(0));
+      CHECK(rejects(shards.listing.splits.at(0)).empty());
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kUsage);
+      for (const auto& [name, dot] :
+           {std::pair("last", KeyDot::kLast), {"first", KeyDot::kFirst}}) {
+        if (error.advice().find(std::string("--key-dot ") + name) == std::string::npos) continue;
+        ListOptions options;
+        options.fields.key_dot = dot;
+        const Shards advised(Dataset{row.members}, options);  // what is advised packs all
+        CHECK(advised.listing.splits.at(0).entries.size() > 0);
+        CHECK(rejects(advised.listing.splits.at(0)).empty());
+      }
+    }
+    for (std::string& name : found) name.erase(0, std::string("s0.tar/").size());
+    CHECK(found == row.samples);
+  }
+}
+
+TEST_CASE("source webdataset: --key-dot decides, and both of its readings work") {
+  const std::string left = tiny_image(1), right = tiny_image(2);
+  const Dataset stereo = {{{"x.left.jpg", left}, {"x.right.jpg", right}, {"x.txt", "t"}}};
+  ListOptions options;
+  options.fields.key_dot = KeyDot::kFirst;
+  CHECK(Shards(stereo, options).extras(0) == Names{left, "right.jpg:" + right, "txt:t"});
+  options.fields.key_dot = KeyDot::kLast;
+  const Shards last(stereo, options);
+  CHECK(entries(last.listing.splits.at(0)) == Names{"s0.tar/x.left.jpg=0", "s0.tar/x.right.jpg=0"});
+  CHECK(rejects(last.listing.splits.at(0)) == Names{"s0.tar/x.txt: no image among its members"});
+}
+
+TEST_CASE("source webdataset: classes that differ in letter case alone are refused") {
+  const Dataset both = {{{"a.jpg", "x"}, {"a.cls", "cat"}, {"b.jpg", "x"}, {"b.cls", "Cat"}}};
+  CHECK(kind_of_error([&] { const Shards shards(both); }) == ErrorKind::kUsage);
+}
+
 TEST_CASE("source webdataset: a choice of fields narrows them") {
   const Dataset one = {{{"a.txt", "t"}, {"a.jpg", "i"}, {"a.cls", "0"}, {"a.json", "{}"}}};
   ListOptions options;

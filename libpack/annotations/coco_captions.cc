@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <string_view>
-#include <unordered_map>
 
+#include "annotations/coco_id_table.h"
+#include "annotations/json_values.h"
 #include "base/byte_order_mark.h"
 #include "base/json_slices.h"
 #include "labels/label_text.h"
@@ -25,9 +26,9 @@ void for_each_record(std::string_view list, const char* what, const Visit& visit
     ++number;
     try {
       visit(parse_json(json));
-    } catch (const ExactJson::exception& error) {
+    } catch (const Error& error) {
       throw Error(ErrorKind::kCorrupt,
-                  fmt::format("{} {} of its list: {}", what, number, json_problem(error)));
+                  fmt::format("{} {} of its list: {}", what, number, error.what()));
     }
   });
 }
@@ -50,20 +51,21 @@ std::vector<CocoCaption> captions_in(std::string_view text) {
     std::vector<std::string> captions;
   };
   std::vector<Image> all;
-  std::unordered_map<std::string, std::size_t> by_id;
+  CocoIdTable by_id;
   for_each_record(images, "image", [&](const ExactJson& image) {
-    const std::string id = image.at("id").dump();
-    if (!by_id.emplace(id, all.size()).second)
+    const std::string id = id_of(value_of(image, "id").dump());
+    if (!by_id.add(id, static_cast<std::uint32_t>(all.size())))
       throw Error(ErrorKind::kCorrupt, "the image id " + id + " is there twice");
-    all.push_back({image.at("file_name").get<std::string>(), {}});
+    all.push_back({file_name_of(image), {}});
   });
+  by_id.index_characters();
   for_each_record(annotations, "annotation", [&](const ExactJson& annotation) {
-    const std::string id = annotation.at("image_id").dump();
+    const std::string id = id_of(value_of(annotation, "image_id").dump());
     const auto image = by_id.find(id);
-    if (image == by_id.end())
+    if (!image)
       throw Error(ErrorKind::kCorrupt,
                   "a caption is for the image " + printable(id) + ", which is not in its list");
-    all[image->second].captions.push_back(in_one_line(annotation.at("caption").get<std::string>()));
+    all[image->place].captions.push_back(in_one_line(text_of(annotation, "caption")));
   });
   std::vector<CocoCaption> captions;
   for (Image& image : all) {

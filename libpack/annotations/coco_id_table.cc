@@ -6,7 +6,7 @@ namespace packhorse {
 
 namespace {
 
-constexpr std::uint32_t kSeveral = ~std::uint32_t{0};  // ids of the same characters
+constexpr std::uint32_t kManyIds = ~std::uint32_t{0};  // ids of the same characters
 
 std::string characters_of(const std::string& id) {
   return id.starts_with('"') ? id.substr(1, id.size() - 2) : id;
@@ -22,14 +22,14 @@ void CocoIdTable::index_characters() {
   if (!by_characters_.empty()) return;
   for (const auto& [id, place] : places_) {
     const auto [found, added] = by_characters_.emplace(characters_of(id), place);
-    if (!added) found->second = kSeveral;
+    if (!added) found->second = kManyIds;
   }
 }
 
 std::optional<CocoIdTable::Found> CocoIdTable::find(const std::string& id) const {
   if (const auto found = places_.find(id); found != places_.end()) return Found{found->second};
   const auto found = by_characters_.find(characters_of(id));
-  if (found == by_characters_.end() || found->second == kSeveral) return std::nullopt;
+  if (found == by_characters_.end() || found->second == kManyIds) return std::nullopt;
   return Found{found->second, true};
 }
 

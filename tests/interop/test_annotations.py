@@ -51,7 +51,7 @@ def test_every_annotation_is_as_pycocotools_sees_it(tmp_path):
     assert head == {
         "classes": [coco.cats[i]["name"] for i in ids],
         "keypoints": made_coco.KEYPOINTS,
-        "problems": [],
+        "notes": [],
     }
     assert [image["name"] for image in images] == [image["file_name"] for image in coco.dataset["images"]]
     objects = hashed = 0

@@ -88,18 +88,23 @@ bool has_deeper_objects(const pugi::xml_node& root) {
 
 pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
   const pugi::xml_parse_result parsed = document.load_buffer(
-      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_fragment,
+      pugi::encoding_utf8);
   if (!parsed)
     throw Error(ErrorKind::kCorrupt,
                 fmt::format("not valid XML: {} at byte {}", parsed.description(), parsed.offset));
+  std::size_t elements = 0;
   for (const pugi::xml_node& node : document.children()) {
-    const bool entities = node.type() == pugi::node_doctype &&
-                          std::string_view(node.value()).find("<!ENTITY") != std::string_view::npos;
-    if (entities) throw Error(ErrorKind::kCorrupt, "it defines entities of its own");
+    if (node.type() == pugi::node_element) ++elements;
+    if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)
+      throw Error(ErrorKind::kCorrupt, "not valid XML: it has a text outside of its element");
+    if (node.type() == pugi::node_doctype &&
+        std::string_view(node.value()).find("<!ENTITY") != std::string_view::npos)
+      throw Error(ErrorKind::kCorrupt, "it defines entities of its own");
   }
   const pugi::xml_node root = document.child("annotation");
   if (!root) throw Error(ErrorKind::kCorrupt, "it has no <annotation>");
-  if (has_several(document, "annotation") || has_several(root, "size"))
+  if (elements > 1 || has_several(root, "size"))
     throw Error(ErrorKind::kCorrupt, "it has several annotations or sizes");
   if (has_deeper_objects(root))
     throw Error(ErrorKind::kCorrupt, "it has an <object> that lies in another element");

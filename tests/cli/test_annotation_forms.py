@@ -287,10 +287,10 @@ def test_labels_beside_some_images_only_are_refused(tmp_path):
         ("train: images/train\nnames:[cat, dog]\n", "line 2: a blank is missing"),
         ("train: images/train\nnames:\n  0:cat\n  1:dog\n", "line 3: a blank is missing"),
         ("train: images/train\nnames:\n  -cat\n  -dog\n", "line 3: a blank is missing"),
-        ('train: "images\\train"\nnames: [cat, dog]\nval: "images\\xyz"\n', "line 3: a backslash in double quotes"),
+        ('train: "images\\train"\nnames: [cat, dog]\nval: "images\\xyz"\n', "line 1: a backslash in double quotes"),
         ('train: "images/train\nnames: [cat, dog]\n', "line 1: a quote that does not end"),
-        ('train: images/train"\nnames: [cat, dog]\n', 'line 1: images/train" has a quote at one end'),
-        ("train: images/train\nnames: [cat, dog']\n", "line 2: dog' has a quote at one end"),
+        ('train: images/train"\nnames: [cat, dog]\n', "line 1: a quote that does not end"),
+        ("train: images/train\nnames: [cat, dog']\n", "line 2: a quote that does not end"),
         ("train: ../other/images\nnames: [cat, dog]\n", "there is neither that nor 'other/images' in the source"),
     ],
 )
@@ -355,3 +355,24 @@ def test_annotations_of_splits_for_a_source_without_splits_name_the_split(tmp_pa
     file = tmp_path / "source/annotations/instances.json"
     result = run("pack", tmp_path / "source/images", tmp_path / "out", "--format=wds", f"--targets=train=coco:{file}", f"--targets=val=coco:{file}")
     assert result.code == USAGE and "the source has no splits, and --targets gives annotations for the split train alone" in result.err, result
+
+
+# Texts beside images
+
+
+@pytest.mark.parametrize("folder", ["", "train/"])
+@pytest.mark.parametrize(
+    "name, content, words",
+    [("txt", "0 .5 .5 .1 .1\n", "labels of YOLO"), ("txt", "a cat on a mat", "texts"), ("json", '{"shapes": []}', "files of LabelMe"), ("json", "{}", "JSON files")],
+)
+def test_texts_beside_images_are_named_with_a_command_that_packs_them(tmp_path, folder, name, content, words):
+    made.image(tmp_path / f"source/{folder}1.jpg")
+    made.text(tmp_path / f"source/{folder}1.{name}", content)
+    made.text(tmp_path / "source/classes.txt", "cat\n")
+    result = run("pack", tmp_path / "source", tmp_path / "out", "--format=wds")
+    assert result.code == USAGE and f"the images have {words} beside them, such as 1.{name}" in result.err, result
+    advice = result.err[result.err.index("packhorse pack ") :].split("; the images alone")[0]
+    command = [str(tmp_path / "out") if word == "OUT" else word for word in advice.split()[1:]]
+    done = run(*command, "--format=wds", "--json")
+    assert done.code == DONE and done.json["packed"] == 1, done
+    assert ("objects" in done.json) == (words == "labels of YOLO")

@@ -46,18 +46,18 @@ def json_text(value):
 
 def odd_id(rng, number):
     """One of the ways to write an id, mostly the plain one."""
-    return rng.choice([number] * 12 + [float(number), Raw(f"{number}e0"), str(number), Raw(f'"\\u003{number % 10}"'), f"x{number}", f"é{number}"])
+    return rng.choice([number] * 60 + [float(number), Raw(f"{number}e0"), str(number), Raw(f'"\\u003{number % 10}"'), f"x{number}", f"é{number}"])
 
 
 def odd_box(rng, x, y, w, h):
     box = [x, y, w, h]
-    return rng.choice([box] * 12 + [[box], [str(x), y, w, h], [[x, y], [w, h]], [x, y, w], None, [x, y, -w, h], [float(v) for v in box]])
+    return rng.choice([box] * 60 + [[box], [str(x), y, w, h], [[x, y], [w, h]], [x, y, w], None, [x, y, -w, h], [float(v) for v in box]])
 
 
 def odd_segmentation(rng, x, y, w, h):
     flat = [x, y, x + w, y, x + w, y + h, x, y + h]
     runs = {"size": [SIZE[1], SIZE[0]], "counts": [7, SIZE[0] * SIZE[1] - 7]}
-    return rng.choice([[flat]] * 6 + [flat, [[]], [], [flat, []], [flat, flat], runs, [runs], [runs, runs], {**runs, "counts": [7.0, SIZE[0] * SIZE[1] - 7.0]},
+    return rng.choice([[flat]] * 12 + [flat, [[]], [], [flat, []], [flat, flat], runs, [runs], [runs, runs], {**runs, "counts": [7.0, SIZE[0] * SIZE[1] - 7.0]},
                                       [[[x, y], [x + w, y]]], [[x, y, w, h]], None, "x", {}, [flat[:7]]])
 
 
@@ -65,8 +65,8 @@ def random_coco(rng):
     ids = rng.sample(range(30), rng.randint(1, 4))
     images = []
     for i in ids:
-        image = {"id": odd_id(rng, i), "file_name": rng.choice([f"{i}.jpg"] * 12 + [f"a\\{i}.jpg", f"https://h/{i}.jpg?t=1"])}
-        size = rng.choice([SIZE] * 12 + [(float(SIZE[0]), SIZE[1]), (str(SIZE[0]), SIZE[1]), (SIZE[0] + 0.5, SIZE[1])])
+        image = {"id": odd_id(rng, i), "file_name": rng.choice([f"{i}.jpg"] * 80 + [f"a\\{i}.jpg", f"https://h/{i}.jpg?t=1"])}
+        size = rng.choice([SIZE] * 60 + [(float(SIZE[0]), SIZE[1]), (str(SIZE[0]), SIZE[1]), (SIZE[0] + 0.5, SIZE[1])])
         if rng.random() < 0.97:
             image.update(width=size[0], height=size[1])
         images.append(image)
@@ -75,14 +75,14 @@ def random_coco(rng):
     annotations = []
     for number in range(rng.randint(0, 5)):
         x, y, w, h = rng.randrange(20), rng.randrange(10), rng.randint(1, 30), rng.randint(1, 20)
-        one = {"id": number, "image_id": rng.choice([image["id"] for image in images] * 8 + [rng.choice(ids), 99]),
-               "category_id": rng.choice([c["id"] for c in categories] * 3 + [1, 77]), "bbox": odd_box(rng, x, y, w, h), "iscrowd": rng.choice([0, 0, 0, 1, False, 1.0, "0"])}
+        one = {"id": number, "image_id": rng.choice([image["id"] for image in images] * 40 + [rng.choice(ids), 99]),
+               "category_id": rng.choice([c["id"] for c in categories] * 8 + [1, 77]), "bbox": odd_box(rng, x, y, w, h), "iscrowd": rng.choice([0, 0, 0, 1, False, 1.0] * 5 + ["0"])}
         if rng.random() < 0.4:
             one["segmentation"] = odd_segmentation(rng, x, y, w, h)
         if rng.random() < 0.2:
             one["caption"] = "a cat"
         if rng.random() < 0.2:
-            one["area"] = rng.choice([1, 2.5, w * h, "7", None])
+            one["area"] = rng.choice([1, 2.5, w * h, None, 0] * 3 + ["7"])
         for name in ("image_id", "category_id", "bbox", "iscrowd"):
             if rng.random() < 0.02:
                 del one[name]
@@ -108,44 +108,50 @@ def same_id(wanted, ids):
 
 
 def coco_oracle(path):
-    """The objects of each image: label and box; None where a form is beyond what pycocotools reads."""
-    with contextlib.redirect_stdout(io.StringIO()):
+    """The annotations of each image as pycocotools reads them, and the ids of the categories by label."""
+    dataset, coco = json.loads(path.read_text()), None
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(KeyError):  # it reads no file with a member less
         coco = COCO(str(path))
-    categories = sorted(coco.cats, key=lambda one: (isinstance(one, str), one))
+        assert coco.dataset == dataset
+    images, categories = ({one["id"]: one for one in dataset[name]} for name in ("images", "categories"))
+    assert coco is None or (coco.imgs == images and coco.cats == categories)
     found = []
-    for image in coco.dataset["images"]:
-        objects = []
-        for one in coco.dataset["annotations"]:
-            if same_id(one["image_id"], list(coco.imgs)) != image["id"]:
-                continue
-            if "caption" in one and not {"bbox", "category_id", "segmentation"} & one.keys():
-                continue
-            box = one["bbox"][0] if len(one["bbox"]) == 1 else one["bbox"]
-            x, y, w, h = map(float, box)
-            objects.append((categories.index(same_id(one["category_id"], categories)), [single(v) for v in (x, y, x + w, y + h)], one))
-        found.append((image, objects))
-    return coco, found
+    for image in dataset["images"]:
+        own = [one for one in dataset["annotations"] if same_id(one["image_id"], list(images)) == image["id"]]
+        found.append((image, [one for one in own if "caption" not in one or {"bbox", "category_id", "segmentation"} & one.keys()]))
+    return coco, sorted(categories, key=lambda one: (isinstance(one, str), one)), found
+
+
+def check_object(coco, categories, image, mine, theirs):
+    segmentation = theirs.get("segmentation")
+    if box := theirs.get("bbox"):
+        x, y, w, h = map(float, box[0] if len(box) == 1 else box)
+        corners = x, y, x + w, y + h
+    else:  # the box is that of the polygons
+        numbers = segmentation if isinstance(segmentation[0], (int, float)) else sum(segmentation, [])
+        corners = min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2])
+    assert mine["box"] == [single(v) for v in corners]
+    assert mine["label"] == categories.index(same_id(theirs["category_id"], categories))
+    assert mine["flags"] == (1 if theirs.get("iscrowd") else 0)
+    assert ("mask" in mine) == bool(segmentation and segmentation != [[]])
+    polygons = isinstance(segmentation, list) and all(isinstance(one, list) and one for one in segmentation)
+    if coco and "mask" in mine and "width" in image and polygons:
+        assert mine["mask"]["area"] == masks.area(coco.annToRLE({**theirs, "image_id": image["id"]}))
 
 
 def check_coco(path, lines):
     head, *images = lines
     if "error" in head:
         return "refused"
-    coco, found = coco_oracle(path)
-    assert len(found) == len(images)
+    coco, categories, found = coco_oracle(path)
     state = "same"
-    for (image, objects), mine in zip(found, images):
+    for (image, annotations), mine in zip(found, images, strict=True):
         assert mine["name"] == image["file_name"]
         if mine["problems"]:
             state = "refused"
             continue
-        assert [(o["label"], o["box"]) for o in mine["objects"]] == [(label, box) for label, box, _ in objects], (mine, objects)
-        for o, (_, _, one) in zip(mine["objects"], objects):
-            assert o["flags"] == (1 if one.get("iscrowd") else 0)
-            segmentation = one.get("segmentation")
-            if "mask" in o and "width" in image and segmentation and isinstance(segmentation, list) and all(isinstance(p, list) and p for p in segmentation):
-                assert o["mask"]["area"] == masks.area(coco.annToRLE({**one, "image_id": image["id"]}))
-            assert ("mask" in o) == bool(segmentation and segmentation != [[]]), (o, segmentation)
+        for one, theirs in zip(mine["objects"], annotations, strict=True):
+            check_object(coco, categories, image, one, theirs)
     return state
 
 
@@ -159,7 +165,7 @@ ENCODINGS = [("", "utf-8")] * 8 + [
 
 def random_voc(rng):
     def number(value):
-        return rng.choice([str(value)] * 14 + [f"{value}.0", f" {value} ", f"{value}.5", f"{value}px", "", f"<!-- x -->{value}", "nan", f"+{value}", f"{value}e0"])
+        return rng.choice([str(value)] * 120 + [f"{value}.0", f" {value} ", f"{value}.5", f"{value}px", "", f"<!-- x -->{value}", "nan", f"+{value}", f"{value}e0"])
 
     def box():
         x, y = rng.choice([0, 1, 2, 5, 30, -1]) if rng.random() < 0.1 else rng.randint(1, 30), rng.randint(1, 20)
@@ -176,7 +182,7 @@ def random_voc(rng):
     size = f"<size><width>{number(SIZE[0])}</width><height>{SIZE[1]}</height></size>" if rng.random() < 0.95 else ""
     declared, codec = rng.choice(ENCODINGS)
     head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
-    text = f"{head}\n<annotation>{size}{''.join(objects)}</annotation>" + rng.choice([""] * 20 + ["<annotation/>", "x"])
+    text = f"{head}\n<annotation>{size}{''.join(objects)}</annotation>" + rng.choice([""] * 80 + ["<annotation/>", "x"])
     return text.encode(codec, "replace" if codec in ("latin-1", "cp1252", "gb2312", "gbk") else "strict"), declared, codec
 
 

@@ -143,7 +143,7 @@ class PlaceFinder {
                        "' is taken for it");
       return *path;
     }
-    if (!fs::path(text).is_absolute() && path)
+    if (text == "../" + shorter && path)
       refuse("the split " + split + " is '" + printable(text) +
                  "', and there is neither that nor '" + printable(*path) + "' in the source, " +
                  printable(source_.native()),

@@ -5,6 +5,7 @@
 
 #include "annotations/coco_object.h"
 #include "annotations/json_values.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse {
 
@@ -14,11 +15,15 @@ std::string coco_record(const CocoFile& file, const CocoFile::Image& image) {
 }
 
 MaskSize add_record_objects(std::string_view record, const CocoFile& file, ObjectBuilder& builder) {
-  const ExactJson json = parse_json(record);
-  const MaskSize size = coco_size(value_of(json, "image"));
-  for (const ExactJson& annotation : list_of(value_of(json, "annotations"), "annotations"))
-    file.add_object(annotation, builder);
-  return size;
+  try {
+    const ExactJson json = parse_json(record);
+    const MaskSize size = coco_size(value_of(json, "image"));
+    for (const ExactJson& annotation : list_of(value_of(json, "annotations"), "list"))
+      file.add_object(annotation, builder);
+    return size;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kCorrupt, std::string("its annotations: ") + error.what());
+  }
 }
 
 }  // namespace packhorse

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -91,13 +92,13 @@ std::string names_for(const fs::path& source, const fs::path& text) {
 }  // namespace
 
 void refuse_texts_beside_images(const fs::path& source) {
-  if (const auto text = text_in(source)) refuse_text(source, *text);
   const std::vector<std::string> folders = folders_in(source);
-  if (folders.size() > kMostSplitFolders) return;
-  for (const std::string& folder : folders) {
-    if (split_named(folder).empty()) continue;
+  const bool splits_alone = std::ranges::none_of(
+      folders, [](const std::string& folder) { return split_named(folder).empty(); });
+  if (!splits_alone || folders.size() > kMostSplitFolders) return;
+  if (const auto text = text_in(source)) refuse_text(source, *text);
+  for (const std::string& folder : folders)
     if (const auto text = text_in(source / folder)) refuse_text(source, *text);
-  }
 }
 
 }  // namespace packhorse

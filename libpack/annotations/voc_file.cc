@@ -122,6 +122,7 @@ VocFile parse_voc(std::string_view xml, bool from_zero) {
   file.file_name = root.child("filename").text().get();
   file.width = extent(root.child("size"), "width");
   file.height = extent(root.child("size"), "height");
+  const bool from_one = number(root, kFirstPixel) == 1;
   std::size_t count = 0;
   for (const pugi::xml_node& node : root.children("object")) {
     const std::string name = fmt::format("object {}", ++count);
@@ -135,8 +136,8 @@ VocFile parse_voc(std::string_view xml, bool from_zero) {
     } else if (!take_box(node.child("bndbox"), object.object)) {
       file.problems.push_back(name + ": it has no box");
     } else {
-      file.from_zero = file.from_zero || counts_from_zero(object.object);
-      if (!from_zero) {
+      file.from_zero = !from_one && (file.from_zero || counts_from_zero(object.object));
+      if (from_one || !from_zero) {
         object.object.left -= 1;
         object.object.top -= 1;
       }

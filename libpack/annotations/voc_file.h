@@ -22,6 +22,10 @@ struct VocFile {
   bool from_zero = false;             ///< a corner says that they count from 0
 };
 
+/// An element that says 1 where an annotation counts from 1 whatever its corners look like: of
+/// packhorse alone, for boxes that begin before the image.
+inline constexpr const char* kFirstPixel = "first_pixel";
+
 /// Parses the XML: 4 MiB at most, and nothing outside of it is read. VOC's corners are the first
 /// and the last pixel of a box, counted from 1. Of other makers they are edges that count from 0,
 /// where `from_zero`: the box is what they say. Throws Error(kCorrupt); Error(kUnsupported) for

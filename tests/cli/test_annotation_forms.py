@@ -251,6 +251,25 @@ def test_a_corner_of_0_anywhere_makes_all_boxes_of_a_set_count_from_0(tmp_path):
     assert boxes_of(tmp_path / "again") == [[[4, 5, 20, 21]], [[0, 2, 100, 80]]], again
 
 
+def test_boxes_of_a_set_that_counts_from_0_come_back_from_a_part_of_it(tmp_path):
+    voc(tmp_path / "source", voc_xml("cat", 5, 6, 20, 21), voc_xml("cat", 0, 3, 99, 80))
+    packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--no-shuffle")
+    packhorse("unpack", tmp_path / "out", tmp_path / "back", "--as=voc")
+    for name in ("Annotations/1.xml", "ImageSets/Main/trainval.txt"):  # without the proof, and without the list that names it
+        (tmp_path / "back" / name).unlink()
+    (tmp_path / "back/JPEGImages/1.jpg").unlink()
+    packhorse("pack", tmp_path / "back", tmp_path / "again", "--format=wds")
+    assert boxes_of(tmp_path / "again") == [[[5, 6, 20, 21]]]
+
+
+def test_boxes_that_begin_before_the_image_come_back_from_voc(tmp_path):
+    coco(tmp_path / "source", annotations=[{"bbox": [-0.5, 0, 20, 20]}, {}])
+    packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--no-shuffle")
+    packhorse("unpack", tmp_path / "out", tmp_path / "back", "--as=voc")
+    packhorse("pack", tmp_path / "back", tmp_path / "again", "--format=wds", "--no-shuffle")
+    assert boxes_of(tmp_path / "again/trainval") == boxes_of(tmp_path / "out") == [[[-0.5, 0, 19.5, 20]], *BOX]
+
+
 @pytest.mark.parametrize("images, xml", [("images", "annots"), ("images", "annotations"), ("img", "labels"), ("train", "train"), ("", "")])
 def test_folders_of_images_and_xml_are_voc_however_they_are_called(tmp_path, images, xml):
     voc(tmp_path / "source", *[voc_xml("cat", 2, 2, 9, 9)] * 2, images=images, xml=xml)

@@ -1,6 +1,7 @@
 #include "sources/annotated/beside_images.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -31,6 +32,7 @@ constexpr const char* kNameLists[] = {"classes.txt", "obj.names", "_darknet.labe
 std::optional<fs::path> text_in(const fs::path& folder) {
   std::optional<fs::path> found;
   std::size_t names = 0;
+  if (::access(folder.c_str(), R_OK | X_OK) != 0) return found;  // which is told when it is listed
   look_in(folder, [&](const fs::directory_entry& entry) {
     if (naming::has_image_name(entry.path().filename().native())) {
       for (const char* extension : {".txt", ".json"}) {

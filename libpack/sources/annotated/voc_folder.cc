@@ -97,7 +97,12 @@ std::optional<VocPlaces> places_in(const fs::path& path) {
   const std::vector<std::string> folders = folders_in(path);
   if (folders.size() > kMostFolders) return std::nullopt;
   for (const std::string& folder : folders) {
-    const Holds holds = look_for_both(path / folder);
+    Holds holds;
+    try {
+      holds = look_for_both(path / folder);
+    } catch (const Error&) {  // which is told when it is listed
+      return std::nullopt;
+    }
     if (holds.xml) an_xml = holds.an_xml;
     if (holds.images && holds.xml) both.push_back(folder);
     if (holds.images && !holds.xml) images.push_back(folder);

@@ -35,7 +35,7 @@ std::optional<fs::path> text_in(const fs::path& folder) {
   if (::access(folder.c_str(), R_OK | X_OK) != 0) return found;  // which is told when it is listed
   look_in(folder, [&](const fs::directory_entry& entry) {
     if (naming::has_image_name(entry.path().filename().native())) {
-      for (const char* extension : {".txt", ".json"}) {
+      for (const char* extension : {".txt", ".json", ".xml"}) {
         std::error_code code;
         const fs::path text = fs::path(entry.path()).replace_extension(extension);
         if (!found && fs::is_regular_file(text, code)) found = text;
@@ -80,6 +80,9 @@ std::string names_for(const fs::path& source, const fs::path& text) {
     kind = is_labelme(content) ? "files of LabelMe" : "JSON files";
     advice = (is_labelme(content) ? "convert them to COCO or VOC; or keep them as a field: " : "") +
              command + "--fields json --unlabelled";
+  } else if (extension == ".xml") {
+    kind = "XML files, which are not VOC's,";
+    advice = command + "--fields xml --unlabelled";
   } else if (is_yolo_text(content)) {
     kind = "labels of YOLO";
     advice = command + "--targets yolo --fields txt --target-classes " + names_for(source, text);

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <string_view>
-#include <unordered_map>
 
+#include "annotations/coco_id_table.h"
+#include "annotations/json_values.h"
 #include "base/byte_order_mark.h"
 #include "base/json_slices.h"
 #include "labels/label_text.h"
@@ -24,37 +25,12 @@ void for_each_record(std::string_view list, const char* what, const Visit& visit
   for_each_element(list, [&](std::string_view json) {
     ++number;
     try {
-      const ExactJson record = parse_json(json);
-      if (!record.is_object()) throw Error(ErrorKind::kCorrupt, "it is no object");
-      visit(record);
+      visit(parse_json(json));
     } catch (const Error& error) {
       throw Error(ErrorKind::kCorrupt,
                   fmt::format("{} {} of its list: {}", what, number, error.what()));
     }
   });
-}
-
-const ExactJson& member_of(const ExactJson& record, const char* name) {
-  const auto found = record.find(name);
-  if (found == record.end())
-    throw Error(ErrorKind::kCorrupt, fmt::format("it has no \"{}\"", name));
-  return *found;
-}
-
-std::string text_of(const ExactJson& record, const char* name) {
-  const ExactJson& value = member_of(record, name);
-  if (!value.is_string())
-    throw Error(ErrorKind::kCorrupt, fmt::format("its \"{}\" is no text", name));
-  return value.get<std::string>();
-}
-
-/// A whole number or a text; both are kept as they are written.
-std::string id_of(const ExactJson& record, const char* name) {
-  const ExactJson& value = member_of(record, name);
-  if (!value.is_string() && !value.is_number_integer())
-    throw Error(ErrorKind::kCorrupt,
-                fmt::format("its \"{}\" is neither a whole number nor a text", name));
-  return value.dump();
 }
 
 std::vector<CocoCaption> captions_in(std::string_view text) {
@@ -75,20 +51,21 @@ std::vector<CocoCaption> captions_in(std::string_view text) {
     std::vector<std::string> captions;
   };
   std::vector<Image> all;
-  std::unordered_map<std::string, std::size_t> by_id;
+  CocoIdTable by_id;
   for_each_record(images, "image", [&](const ExactJson& image) {
-    const std::string id = id_of(image, "id");
-    if (!by_id.emplace(id, all.size()).second)
-      throw Error(ErrorKind::kCorrupt, "the image id " + printable(id) + " is there twice");
-    all.push_back({text_of(image, "file_name"), {}});
+    const std::string id = id_of(value_of(image, "id").dump());
+    if (!by_id.add(id, static_cast<std::uint32_t>(all.size())))
+      throw Error(ErrorKind::kCorrupt, "the image id " + id + " is there twice");
+    all.push_back({file_name_of(image), {}});
   });
+  by_id.index_characters();
   for_each_record(annotations, "annotation", [&](const ExactJson& annotation) {
-    const std::string id = id_of(annotation, "image_id");
+    const std::string id = id_of(value_of(annotation, "image_id").dump());
     const auto image = by_id.find(id);
-    if (image == by_id.end())
+    if (!image)
       throw Error(ErrorKind::kCorrupt,
                   "a caption is for the image " + printable(id) + ", which is not in its list");
-    all[image->second].captions.push_back(in_one_line(text_of(annotation, "caption")));
+    all[image->place].captions.push_back(in_one_line(text_of(annotation, "caption")));
   });
   std::vector<CocoCaption> captions;
   for (Image& image : all) {

@@ -7,6 +7,7 @@
 
 #include "annotations/coco_head.h"
 #include "annotations/coco_object.h"
+#include "annotations/json_values.h"
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
@@ -16,10 +17,37 @@ namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kMostProblems = 1000;  // that are kept in words
-
 bool is_array(std::string_view json) { return json.starts_with('['); }
 bool is_object(std::string_view json) { return json.starts_with('{'); }
+
+/// Members by which an annotation is of an object, whatever else it says.
+constexpr std::string_view kObjectMembers[] = {"category_id", "bbox", "segmentation", "keypoints"};
+
+bool is_of_object(std::string_view member) {
+  return std::ranges::find(kObjectMembers, member) != std::end(kObjectMembers);
+}
+
+/// What one annotation says that must be known before it is packed.
+struct AnnotationIds {
+  std::string_view image, category;
+  bool caption = false;  ///< and no object
+};
+
+AnnotationIds ids_in(std::string_view annotation) {
+  AnnotationIds ids;
+  bool caption = false, object = false;
+  if (!is_object(annotation)) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  for_each_member(annotation, [&](std::string_view quoted, std::string_view value) {
+    const std::string name = json_characters(quoted);
+    if (name == "image_id") ids.image = value;
+    if (name == "category_id") ids.category = value;
+    caption = caption || name == "caption";
+    object = object || is_of_object(name);
+    return true;
+  });
+  ids.caption = caption && !object;
+  return ids;
+}
 
 }  // namespace
 
@@ -72,62 +100,99 @@ void CocoFile::read_categories(std::string_view array) {
     refuse(error.what());
   }
   for (CocoCategory& category : categories) {
-    label_of_id_.emplace(category.id, static_cast<std::uint32_t>(classes_.size()));
+    labels_by_id_.add(id_of(category.id), static_cast<std::uint32_t>(classes_.size()));
     classes_.push_back(std::move(category.name));
     if (category.keypoints.empty()) continue;
     if (!keypoint_names_.empty() && keypoint_names_ != category.keypoints)
       refuse("its categories have different key points");
     keypoint_names_ = std::move(category.keypoints);
   }
+  labels_by_id_.index_characters();
 }
 
 void CocoFile::read_images(std::string_view array) {
+  std::size_t unsized_images = 0;
   for_each_element(array, [&](std::string_view json) {
     const auto number = static_cast<std::uint32_t>(images_.size());
     if (number == std::numeric_limits<std::uint32_t>::max()) refuse("it has too many images");
     Image image{json, {}, 0, 0, 0, 0};
     try {
-      const auto parsed = parse_json(json);
-      image.file_name = parsed.at("file_name").get<std::string>();
-      if (own_text_.empty() || parsed.contains("width") || parsed.contains("height")) {
-        image.width = parsed.at("width").get<std::uint32_t>();
-        image.height = parsed.at("height").get<std::uint32_t>();
-      }
-      const std::string id = parsed.at("id").dump();
-      if (!image_of_id_.emplace(id, number).second)
-        refuse("the image id " + id + " is there twice");
-    } catch (const ExactJson::exception& error) {
-      refuse(fmt::format("image {} of its list: {}", number + 1, json_problem(error)));
+      const ExactJson parsed = parse_json(json);
+      image.file_name = file_name_of(parsed);
+      const MaskSize size = coco_size(parsed);
+      image.width = size.width;
+      image.height = size.height;
+      const std::string id = id_of(json_member(json, "id"));
+      if (!images_by_id_.add(id, number)) refuse("the image id " + id + " is there twice");
+    } catch (const Error& error) {
+      if (!error.path().empty()) throw;
+      refuse(fmt::format("image {} of its list: {}", number + 1, error.what()));
     }
+    if (image.width == 0 && image.height == 0) ++unsized_images;
     images_.push_back(std::move(image));
   });
+  if (unsized_images > 0 && own_text_.empty())
+    notes_.push_back(
+        fmt::format("{} of {} images have no width and height in {}: they have those of their "
+                    "pictures",
+                    unsized_images, images_.size(), path_.filename().native()));
 }
 
 void CocoFile::read_annotations(std::string_view array) {
   const char* const begin = text().data();
-  std::size_t number = 0, astray = 0;
+  std::size_t number = 0, captions = 0;
+  std::string other_type;  // the first id that is
+  const auto known = [&](CocoIdTable& table, std::string_view json) {
+    const std::string id = id_of(json);
+    if (!table.has(id)) table.index_characters();
+    const auto found = table.find(id);
+    if (found && found->other_type && other_type.empty())
+      other_type = fmt::format("annotation {} has the id {}", number, id);
+    return found;
+  };
   for_each_element(array, [&](std::string_view json) {
     ++number;
-    const std::string_view id = json_member(json, "image_id");
-    const auto image = image_of_id_.find(std::string(id));
-    if (image == image_of_id_.end() || json.size() > JsonLimits{}.bytes) {
-      if (++astray <= kMostProblems)
-        problems_.push_back(fmt::format("annotation {} of the list: no image has the id {}", number,
-                                        id.empty() ? "it lacks" : printable(std::string(id))));
-      return;
+    if (json.size() > JsonLimits{}.bytes)
+      refuse(fmt::format("annotation {} of its list is larger than 16 MiB", number));
+    try {
+      const AnnotationIds ids = ids_in(json);
+      if (ids.image.empty()) throw Error(ErrorKind::kCorrupt, "it has no image_id");
+      if (ids.caption) ++captions;
+      if (!ids.category.empty()) known(labels_by_id_, ids.category);
+      const auto image = known(images_by_id_, ids.image);
+      if (!image) throw Error(ErrorKind::kCorrupt, why_no_image(ids.image));
+      annotations_.push_back({image->place, static_cast<std::uint32_t>(json.size()),
+                              static_cast<std::uint64_t>(json.data() - begin)});
+    } catch (const Error& error) {
+      refuse(fmt::format("annotation {} of its list: {}", number, error.what()));
     }
-    annotations_.push_back({image->second, static_cast<std::uint32_t>(json.size()),
-                            static_cast<std::uint64_t>(json.data() - begin)});
   });
-  if (astray > kMostProblems)
-    problems_.push_back(
-        fmt::format("{} more annotations without an image", astray - kMostProblems));
+  note_annotations(captions, other_type);
   std::stable_sort(annotations_.begin(), annotations_.end(),
                    [](const Place& a, const Place& b) { return a.image < b.image; });
   for (std::uint32_t i = 0; i < annotations_.size(); ++i) {
     Image& image = images_[annotations_[i].image];
     if (image.annotations++ == 0) image.first = i;
   }
+}
+
+std::string CocoFile::why_no_image(std::string_view id) const {
+  const std::string why = "no image of its list has the id " + printable(id);
+  if (images_.empty()) return why + ": the list is empty";
+  return why + ": the first has the id " + printable(json_member(images_.front().json, "id"));
+}
+
+void CocoFile::note_annotations(std::size_t captions, const std::string& other_type) {
+  const std::string file = path_.filename().native();
+  if (captions > 0)
+    notes_.push_back(fmt::format(
+        "{} annotations of {} are captions and no objects: --targets caption:FILE packs such",
+        captions, file));
+  if (!other_type.empty())
+    notes_.push_back(
+        fmt::format("{} has ids as numbers in one list and as texts in another, which "
+                    "are taken for the same: {}",
+                    file, other_type));
 }
 
 std::vector<std::string_view> CocoFile::annotations_of(const Image& image) const {
@@ -140,17 +205,17 @@ std::vector<std::string_view> CocoFile::annotations_of(const Image& image) const
 void CocoFile::add_object(const ExactJson& annotation, ObjectBuilder& builder) const {
   std::string name = "an annotation";
   try {
-    if (annotation.contains("id")) name = "annotation " + printable(annotation["id"].dump());
-    if (annotation.contains("caption")) return;
-    const auto label = label_of_id_.find(annotation.at("category_id").dump());
-    if (label == label_of_id_.end())
-      return builder.problem(
-          name, "no category has the id " + printable(annotation["category_id"].dump()));
-    AnnotatedObject object = coco_object(annotation);
-    object.label = label->second;
-    builder.add(object, name);
-  } catch (const ExactJson::exception& error) {
-    builder.problem(name, json_problem(error));
+    if (const ExactJson* id = find_value(annotation, "id"))
+      name = "annotation " + printable(id->dump());
+    const bool object = std::ranges::any_of(
+        kObjectMembers, [&](std::string_view member) { return annotation.contains(member); });
+    if (annotation.contains("caption") && !object) return;
+    const std::string id = value_of(annotation, "category_id").dump();
+    const auto label = labels_by_id_.find(id_of(id));
+    if (!label) return builder.problem(name, "no category has the id " + printable(id));
+    AnnotatedObject found = coco_object(annotation);
+    found.label = label->place;
+    builder.add(found, name);
   } catch (const Error& error) {
     builder.problem(name, error.what());
   }

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "annotations/coco_id_table.h"
 #include "annotations/object_builder.h"
 #include "base/byte_order_mark.h"
 #include "packhorse/base/json.h"
@@ -31,7 +31,8 @@ class CocoFile {
   };
 
   /// Throws Error(kUsage), naming the file, when it is no such file: not JSON, without images,
-  /// an id or a category's name twice, an image without name or size.
+  /// an id or a category's name twice, an image without a name, or with a URL instead; an
+  /// annotation of an image that is not in its list.
   explicit CocoFile(const std::filesystem::path& path);
   /// `text` says what the file of another notation does; its images need no sizes.
   CocoFile(const std::filesystem::path& path, std::string text);
@@ -45,12 +46,12 @@ class CocoFile {
   const std::filesystem::path& path() const { return path_; }
   const std::vector<Image>& images() const { return images_; }
   std::size_t annotations() const { return annotations_.size(); }
-  /// Annotations that belong to no image, each with its reason.
-  const std::vector<std::string>& problems() const { return problems_; }
+  /// What was not as it is usually written, in words.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   /// The texts of an image's annotations, in the order of the file.
   std::vector<std::string_view> annotations_of(const Image& image) const;
-  /// Adds what one annotation says, unless that is a caption.
+  /// Adds what one annotation says, unless that is a caption alone.
   void add_object(const ExactJson& annotation, ObjectBuilder& builder) const;
 
  private:
@@ -63,6 +64,8 @@ class CocoFile {
   void read_images(std::string_view array);
   void read_categories(std::string_view array);
   void read_annotations(std::string_view array);
+  std::string why_no_image(std::string_view id) const;
+  void note_annotations(std::size_t captions, const std::string& other_type);
   std::string_view text() const {
     return own_text_.empty() ? without_byte_order_mark(as_text(file_.bytes())) : own_text_;
   }
@@ -75,8 +78,8 @@ class CocoFile {
   MappedFile file_;
   std::string own_text_;  ///< instead of the file's
   std::vector<Image> images_;
-  std::unordered_map<std::string, std::uint32_t> image_of_id_, label_of_id_;
-  std::vector<std::string> classes_, keypoint_names_, problems_;
+  CocoIdTable images_by_id_, labels_by_id_;
+  std::vector<std::string> classes_, keypoint_names_, notes_;
   std::string head_;
   std::vector<Place> annotations_;  ///< by image
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "annotations/json_values.h"
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
@@ -16,13 +17,10 @@ namespace {
   throw Error(ErrorKind::kUsage, what);
 }
 
-/// Ids as numbers where both are, so that 9 comes before 10.
+/// Numbers by their values, so that 9 comes before 10, and before all texts.
 bool by_id(const CocoCategory& a, const CocoCategory& b) {
-  const auto number = [](const std::string& id) { return ExactJson::parse(id, nullptr, false); };
-  const ExactJson x = number(a.id), y = number(b.id);
-  return x.is_number_integer() && y.is_number_integer()
-             ? x.get<std::int64_t>() < y.get<std::int64_t>()
-             : a.id < b.id;
+  const ExactJson x = parse_json(id_of(a.id)), y = parse_json(id_of(b.id));
+  return x < y;
 }
 
 CocoCategory read_category(std::string_view json) {
@@ -52,8 +50,8 @@ std::string_view json_member(std::string_view object, std::string_view name) {
   std::string_view found;
   if (!object.starts_with('{')) return found;
   for_each_member(object, [&](std::string_view quoted, std::string_view value) {
-    if (quoted.substr(1, quoted.size() - 2) == name) found = value;
-    return found.empty();
+    if (json_characters(quoted) == name) found = value;
+    return true;
   });
   return found;
 }
@@ -65,7 +63,7 @@ std::vector<CocoCategory> read_coco_categories(std::string_view array) {
                    [&](std::string_view json) { categories.push_back(read_category(json)); });
   std::vector<std::string> ids, names;
   for (const CocoCategory& category : categories) {
-    ids.push_back(category.id);
+    ids.push_back(id_of(category.id));
     names.push_back(category.name);
   }
   if (const auto id = repeated(std::move(ids)))

@@ -13,8 +13,11 @@ inline constexpr std::pair<const char*, ObjectFlag> kOtherCocoFlags[] = {
 
 /// An object of COCO's instances or key points, without its label: "bbox" [x, y, width, height],
 /// "area", "iscrowd", "segmentation" (polygons, or run lengths as a list or a text) and
-/// "keypoints". Without a box it gets that of its mask. Throws nlohmann's exceptions for members of
-/// other types, Error(kCorrupt) for numbers that make no polygon, mask or key point.
+/// "keypoints". Without a box it gets that of its mask. Throws Error(kCorrupt) for members of other
+/// types, and for numbers that make no polygon, mask or key point.
 AnnotatedObject coco_object(const ExactJson& annotation);
+
+/// The size of one of COCO's images; 0 x 0 where it says none. Throws Error(kCorrupt).
+MaskSize coco_size(const ExactJson& image);
 
 }  // namespace packhorse

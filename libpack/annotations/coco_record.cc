@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "annotations/coco_object.h"
+#include "annotations/json_values.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 
 namespace packhorse {
 
@@ -15,16 +16,13 @@ std::string coco_record(const CocoFile& file, const CocoFile::Image& image) {
 
 MaskSize add_record_objects(std::string_view record, const CocoFile& file, ObjectBuilder& builder) {
   try {
-    const auto json = parse_json(record);
-    const auto& image = json.at("image");
-    MaskSize size;
-    if (image.contains("height") || image.contains("width"))
-      size = {image.at("height").get<std::uint32_t>(), image.at("width").get<std::uint32_t>()};
-    for (const auto& annotation : json.at("annotations").get_ref<const ExactJson::array_t&>())
+    const ExactJson json = parse_json(record);
+    const MaskSize size = coco_size(value_of(json, "image"));
+    for (const ExactJson& annotation : list_of(value_of(json, "annotations"), "list"))
       file.add_object(annotation, builder);
     return size;
-  } catch (const ExactJson::exception& error) {
-    throw Error(ErrorKind::kCorrupt, "its annotations: " + json_problem(error));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kCorrupt, std::string("its annotations: ") + error.what());
   }
 }
 

@@ -19,6 +19,8 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostYamlKeypoints = 1000, kMostPlaces = 1000;
+constexpr std::string_view kRead[] = {"path", "train", "val",       "test",
+                                      "nc",   "names", "kpt_shape", "flip_idx"};
 constexpr const char* kNamesAdvice = "list the classes, one for each number: names: [person, car]";
 
 [[noreturn]] void refuse_data(const std::string& what, const std::string& advice) {
@@ -32,6 +34,16 @@ std::optional<std::size_t> count_of(const std::string& text) {
   return value;
 }
 
+/// Refuses a text that has a quote at one end, which YAML takes for a part of it.
+void refuse_stray_quote(const YamlNode& node) {
+  if (node.quoted || node.text.empty()) return;
+  for (const char end : {node.text.front(), node.text.back()})
+    if (end == '"' || end == '\'')
+      refuse_data(
+          fmt::format("line {}: {} has a quote at one end", node.line, printable(node.text)),
+          "remove the quote, or write one at both ends");
+}
+
 /// A list of names, or a map of all numbers from 0 to names.
 std::vector<std::string> names_in(const YamlNode& node) {
   std::map<std::size_t, std::string> by_number;
@@ -39,6 +51,7 @@ std::vector<std::string> names_in(const YamlNode& node) {
     if (name.kind != YamlNode::Kind::kText || name.text.empty())
       refuse_data(fmt::format("line {}: the name of class {} is no text", name.line, number),
                   kNamesAdvice);
+    refuse_stray_quote(name);
     by_number.emplace(number, name.text);
   };
   for (const YamlNode& name : node.items) add(by_number.size(), name);
@@ -71,6 +84,7 @@ std::vector<std::string> places_in(const std::string& split, const YamlNode& nod
     if (place.kind != YamlNode::Kind::kText || place.is_null() || place.text.empty())
       refuse_data(fmt::format("line {}: '{}' is no path", place.line, split),
                   "give a folder, a .txt list of images, or a list of such");
+    refuse_stray_quote(place);
     if (place.text.find('\0') != std::string::npos)
       refuse_data(fmt::format("line {}: a path with a zero byte", place.line), "correct it");
     if (places.size() == kMostPlaces)
@@ -99,9 +113,53 @@ void take_keypoints(const YamlNode& node, DataYaml& data) {
   data.keypoint_numbers = *numbers;
 }
 
-}  // namespace
+/// Whether a line is a member, or an element of a list, whose blank is missing.
+bool lacks_blank(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (line.size() > 1 && line[0] == '-' && line[1] != '-' && line[1] != ' ' && line[1] != '\r')
+    return true;
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || colon + 1 == line.size()) return false;
+  const std::string_view name = line.substr(0, colon);
+  const bool known =
+      std::ranges::find(kRead, name) != std::end(kRead) || count_of(std::string(name)).has_value();
+  return known && line[colon + 1] != ' ' && line[colon + 1] != '\t' && line[colon + 1] != '\r';
+}
 
-DataYaml parse_data_yaml(std::string_view text) {
+/// Whether a backslash stands in double quotes, where YAML takes it for the begin of an escape.
+bool escapes_by_accident(std::string_view line) {
+  const std::size_t quote = line.find('"');
+  return quote != std::string_view::npos && line.find('\\', quote) != std::string_view::npos;
+}
+
+bool has_odd_quotes(std::string_view line) {
+  return std::ranges::count(line, '"') % 2 != 0 || std::ranges::count(line, '\'') % 2 != 0;
+}
+
+/// Says of a text that is no data.yaml which line is probably to blame, and throws.
+void tell_likely_fault(std::string_view text) {
+  struct Fault {
+    bool (*is_there)(std::string_view line);
+    const char *what, *advice;
+  };
+  constexpr Fault kFaults[] = {
+      {lacks_blank, "a blank is missing behind the colon or the hyphen",
+       "write for example train: images/train"},
+      {escapes_by_accident, "a backslash in double quotes", "write / for each backslash"},
+      {has_odd_quotes, "a quote that does not end", "end it, or remove it"}};
+  for (const Fault& fault : kFaults) {
+    std::string_view rest = text;
+    for (std::size_t number = 1; !rest.empty(); ++number) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (line.find('#') == std::string_view::npos && fault.is_there(line))
+        refuse_data(fmt::format("line {}: {}: {}", number, fault.what, printable(line)),
+                    fault.advice);
+    }
+  }
+}
+
+DataYaml read_members(std::string_view text) {
   YamlNode root;
   try {
     root = parse_yaml(text);
@@ -136,11 +194,20 @@ DataYaml parse_data_yaml(std::string_view text) {
   const YamlNode* const shape = root.find("kpt_shape");
   if (shape != nullptr && !shape->is_null()) take_keypoints(*shape, data);
   data.has_flip_idx = root.find("flip_idx") != nullptr;
-  constexpr std::string_view kRead[] = {"path", "train", "val",       "test",
-                                        "nc",   "names", "kpt_shape", "flip_idx"};
   for (const auto& [key, node] : root.members)
     if (std::ranges::find(kRead, key) == std::end(kRead)) data.others.push_back(key);
   return data;
+}
+
+}  // namespace
+
+DataYaml parse_data_yaml(std::string_view text) {
+  try {
+    return read_members(text);
+  } catch (const Error&) {
+    tell_likely_fault(text);
+    throw;
+  }
 }
 
 DataYaml read_data_yaml(const std::filesystem::path& file) {

@@ -21,11 +21,12 @@ struct DataYaml {
   std::size_t keypoints = 0, keypoint_numbers = 3;
   bool has_flip_idx = false;
   std::vector<std::string> others;  ///< names of members that are not read
+  bool darknet = false;             ///< it is an obj.data: darknet_data.h
 };
 
 /// Throws Error(kUsage) without a path for what is missing or contradicts itself: no names, a
 /// number without a name, a name twice, "nc" that is not their number, no split, another kpt_shape
-/// than [1 or more, 2 or 3].
+/// than [1 or more, 2 or 3]. Says what is probably wrong with a line, such as a missing blank.
 DataYaml parse_data_yaml(std::string_view text);
 
 /// Reads the file. Throws as above, with its path, and Error(kNotFound | kIo).

@@ -6,9 +6,11 @@
 #include <functional>
 #include <set>
 
+#include "annotations/json_values.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -35,8 +37,6 @@ void for_each_row(const fs::path& path,
     try {
       ExactJson parsed = parse_json(row);
       if (!visit(line, parsed)) return;
-    } catch (const ExactJson::exception& error) {
-      refuse(path, line, json_problem(error));
     } catch (const Error& error) {
       if (!error.path().empty()) throw;
       refuse(path, line, error.what());
@@ -57,20 +57,22 @@ void name_category(ExactJson& object) {
 /// Takes the objects out of a row, one by one. Those that a list is too short for lack its member.
 std::vector<ExactJson> take_objects(ExactJson& row) {
   std::vector<ExactJson> objects;
-  const auto found = row.find("objects");
-  if (found == row.end()) return objects;
-  if (found->is_array()) {
-    objects = std::move(found->get_ref<ExactJson::array_t&>());
-  } else if (!found->is_null()) {
-    for (auto& [name, list] : found->get_ref<ExactJson::object_t&>()) {
-      auto& values = list.get_ref<ExactJson::array_t&>();
+  const ExactJson* const given = find_value(row, "objects");
+  if (given != nullptr && given->is_array()) {
+    objects = given->get_ref<const ExactJson::array_t&>();
+  } else if (given != nullptr) {
+    if (!given->is_object())
+      throw Error(ErrorKind::kCorrupt, "its objects are neither a list nor lists by name");
+    for (const auto& [name, list] : given->get_ref<const ExactJson::object_t&>()) {
+      const ExactJson::array_t& values = list_of(list, ("objects' " + printable(name)).c_str());
       if (objects.size() < values.size()) objects.resize(values.size(), ExactJson::object());
-      for (std::size_t i = 0; i < values.size(); ++i) objects[i][name] = std::move(values[i]);
+      for (std::size_t i = 0; i < values.size(); ++i) objects[i][name] = values[i];
     }
   }
   row.erase("objects");
   for (ExactJson& object : objects) {
-    static_cast<void>(object.get_ref<const ExactJson::object_t&>());
+    if (!object.is_object())
+      throw Error(ErrorKind::kCorrupt, "one of its objects is no JSON object");
     name_category(object);
   }
   return objects;
@@ -78,11 +80,11 @@ std::vector<ExactJson> take_objects(ExactJson& row) {
 
 /// What COCO's file says of a row's image.
 ExactJson image_of(ExactJson row, std::size_t line) {
-  ExactJson image = {{"id", line}, {"file_name", row.at("file_name").get<std::string>()}};
+  ExactJson image = {{"id", line}, {"file_name", file_name_of(row)}};
   row.erase("file_name");
   for (const char* side : {"width", "height"}) {
-    if (!row.contains(side)) continue;
-    image[side] = row[side].get<std::uint32_t>();
+    if (const ExactJson* const extent = find_value(row, side))
+      image[side] = whole_of(*extent, side);
     row.erase(side);
   }
   if (!row.empty()) image["metadata"] = std::move(row);

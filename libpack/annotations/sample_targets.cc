@@ -8,6 +8,7 @@
 #include "annotations/coco_head.h"
 #include "annotations/coco_record.h"
 #include "annotations/hf_metadata.h"
+#include "annotations/json_values.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "base/xxh3.h"
@@ -55,10 +56,10 @@ std::vector<std::filesystem::path> paths_of(
   return paths;
 }
 
-void add_voc_objects(std::string_view text, const ImageInfo& image,
-                     const std::vector<std::string>& classes, ObjectBuilder& builder) {
-  VocFile file = parse_voc(text);
-  refuse_other_size(file.width, file.height, image);
+/// Returns the size of the image as the file says it.
+MaskSize add_voc_objects(std::string_view text, bool from_zero,
+                         const std::vector<std::string>& classes, ObjectBuilder& builder) {
+  VocFile file = parse_voc(text, from_zero);
   for (const std::string& problem : file.problems) builder.problem("its annotations", problem);
   for (VocFile::Object& object : file.objects) {
     const auto found = std::find(classes.begin(), classes.end(), object.name);
@@ -70,25 +71,42 @@ void add_voc_objects(std::string_view text, const ImageInfo& image,
     object.object.label = found - classes.begin();
     builder.add(object.object, name);
   }
+  return {file.height, file.width};
 }
+
+/// Whether an image is turned by its EXIF orientation, and a size that annotations give, or leave
+/// out, does not tell which of the two pictures they are for.
+bool may_be_turned(MaskSize size, const ImageInfo& image) {
+  const bool tells = size.width != size.height && image.orientation > 4;
+  return image.orientation > 1 && !tells;
+}
+
+std::string with_slashes(std::string name) {
+  std::ranges::replace(name, '\\', '/');
+  return name;
+}
+
+bool has_backslash(std::string_view name) { return name.find('\\') != std::string_view::npos; }
 
 }  // namespace
 
 SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options)) {
   options_.validate();
-  if (options_.notation == Notation::kVoc && options_.classes.empty())
-    throw Error(ErrorKind::kUsage, "--targets: the classes of the objects are not known", {},
-                "give --target-classes FILE, a name a line");
   classes_ = options_.classes;
   if (options_.notation == Notation::kHf && classes_.empty())
     classes_ = hf_class_names(paths_of(options_.files));
   for (std::size_t i = 0; i < options_.keypoints; ++i) keypoints_.push_back(std::to_string(i));
   Sha256 hash;
   const auto add = [&](const std::string& text) { hash.update(as_bytes(text + '\0')); };
-  add(fmt::format("{} {} {}", static_cast<int>(options_.notation), options_.keypoints,
-                  options_.keypoint_numbers));
+  add(fmt::format("{} {} {} {}", static_cast<int>(options_.notation), options_.keypoints,
+                  options_.keypoint_numbers, options_.voc_from_zero));
   for (const std::string& name : classes_) add(name);
   open_files();
+  for (const std::string& name : classes_)
+    if (!is_utf8(name))
+      throw Error(ErrorKind::kUsage,
+                  "the name of the class '" + printable(name) + "' is not in UTF-8", {},
+                  "convert the file that names it to UTF-8");
   for (const auto& [name, path] : options_.files) add(name + ' ' + sha256_file(path));
   fingerprint_ = hash.finish();
 }
@@ -113,12 +131,17 @@ void SampleTargets::open_files() {
                   "give files of one data set");
     for (std::uint32_t i = 0; i < split.file->images().size(); ++i) {
       const std::string& image = split.file->images()[i].file_name;
-      for (const auto& [names, text] : {std::pair(&split.by_name, std::string_view(image)),
-                                        std::pair(&split.by_last_name, naming::last_name(image))}) {
-        const auto [at, added] = names->emplace(hash_of(text), i);
-        if (!added) at->second = kSeveral;
-      }
+      add_name(split, image, i);
+      if (has_backslash(image)) add_name(split, with_slashes(image), i);
     }
+  }
+}
+
+void SampleTargets::add_name(Split& split, std::string_view name, std::uint32_t image) {
+  for (const auto& [names, text] :
+       {std::pair(&split.by_name, name), std::pair(&split.by_last_name, naming::last_name(name))}) {
+    const auto [at, added] = names->emplace(hash_of(text), image);
+    if (!added && at->second != image) at->second = kSeveral;
   }
 }
 
@@ -137,7 +160,10 @@ const CocoFile::Image* SampleTargets::find(const Split& split, const SplitListin
     const auto found = names.find(hash_of(text));
     if (found == names.end() || found->second == kSeveral) return nullptr;
     const CocoFile::Image& image = split.file->images()[found->second];
-    return same_file(image.file_name, whole) ? &image : nullptr;
+    const bool same =
+        same_file(image.file_name, whole) ||
+        (has_backslash(image.file_name) && same_file(with_slashes(image.file_name), whole));
+    return same ? &image : nullptr;
   };
   // The file may name images from a folder further down.
   for (std::string_view part = path;;) {
@@ -165,6 +191,15 @@ std::optional<std::uint64_t> SampleTargets::shared_name(const Split& split, std:
 
 std::string SampleTargets::head(const std::string& split) const {
   const Split* const own = split_of(split);
+  if (own == nullptr && split.empty())
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the source has no splits, and --targets gives annotations for the "
+                            "split {} alone",
+                            splits_.begin()->first),
+                {},
+                "say which folders are splits: --split-folders " + splits_.begin()->first +
+                    "=FOLDER; or give annotations of all images: --targets " +
+                    std::string(options_.name()) + ":FILE");
   if (own == nullptr)
     throw Error(ErrorKind::kUsage, "no annotations are given for the split '" + split + "'", {},
                 "give --targets " + split + "=" + std::string(options_.name()) + ":FILE");
@@ -191,6 +226,8 @@ struct SampleTargets::Use {
   std::vector<bool> there;         ///< the file's images
   std::set<std::uint64_t> shared;  ///< names that several of these have, and one in the source
   std::size_t known = 0;           ///< images of the source
+  std::size_t with_slashes = 0;    ///< of them, those that are found with / for each backslash
+  std::string first_with_slashes;  ///< as the file has it
   SplitListing* first = nullptr;
 };
 
@@ -217,19 +254,27 @@ void SampleTargets::attach(SplitListing& listing, Use& use) const {
                   split.file->path(), "give annotations that name images with their folders");
     use.there[number] = true;
     ++use.known;
+    if (has_backslash(image->file_name) && !has_backslash(path) && ++use.with_slashes == 1)
+      use.first_with_slashes = image->file_name;
     return true;
   });
 }
 
-void SampleTargets::finish(const Use& use) {
+void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
   const CocoFile& file = *use.split.file;
+  notes.insert(notes.end(), file.notes().begin(), file.notes().end());
+  if (use.with_slashes > 0)
+    notes.push_back(
+        fmt::format("{} names of images in {} have backslashes, which are taken for "
+                    "slashes: {}",
+                    use.with_slashes, use.file(), use.first_with_slashes));
   std::vector<Reject>& rejects = use.first->rejects;
   if (use.known == 0 && !rejects.empty())
     throw Error(
         ErrorKind::kUsage,
         fmt::format("the annotations name none of the images{}: they have '{}', the source '{}'",
                     use.shared.empty() ? "" : " once",
-                    file.images().empty() ? "" : printable(file.images().front().file_name),
+                    file.images().empty() ? "" : shown_file_name(file.images().front().file_name),
                     naming::join(use.first->origin, rejects.front().path)),
         file.path(),
         use.shared.empty() ? "give the annotations of these images; those of one split alone as "
@@ -238,9 +283,8 @@ void SampleTargets::finish(const Use& use) {
   for (std::size_t i = 0; i < use.there.size(); ++i) {
     const std::string& name = file.images()[i].file_name;
     if (!use.there[i] && !use.shared.contains(hash_of(name)))
-      rejects.push_back({printable(name), "not there, but in " + use.file()});
+      rejects.push_back({shown_file_name(name), "not there, but in " + use.file()});
   }
-  for (const std::string& problem : file.problems()) rejects.push_back({use.file(), problem});
 }
 
 /// Notes how many images have no objects since they lack the field.
@@ -274,7 +318,7 @@ void SampleTargets::attach(Listing& listing) {
       const Split& own = *split_of(split.split);
       attach(split, uses.try_emplace(own.of_several ? "" : split.split, own).first->second);
     }
-    for (const auto& [name, use] : uses) finish(use);
+    for (const auto& [name, use] : uses) finish(use, listing.notes);
     return;
   }
   const std::string field(options_.field());
@@ -311,24 +355,26 @@ std::string_view SampleTargets::text_without_field() const {
 }
 
 Objects SampleTargets::objects(const SplitListing& split, std::string_view text,
-                               const ImageInfo& image) const {
+                               const ImageInfo& image, bool* turned) const {
   const AnnotationFrame frame = {image.width, image.height, classes_.size(), keypoints_.size()};
   ObjectBuilder builder(frame);
+  MaskSize size;
   switch (options_.notation) {
     case Notation::kYolo:
       add_yolo_objects(text, frame, {options_.keypoints, options_.keypoint_numbers}, builder);
       break;
     case Notation::kVoc:
-      add_voc_objects(text, image, classes_, builder);
+      size = add_voc_objects(text, options_.voc_from_zero, classes_, builder);
       break;
     default:
       // The files have the same classes, but a class may have another id in each.
-      const CocoFile& file = *split_of(split.split)->file;
-      const MaskSize size = add_record_objects(text, file, builder);
-      refuse_other_size(size.width, size.height, image);
+      size = add_record_objects(text, *split_of(split.split)->file, builder);
   }
+  refuse_other_size(size.width, size.height, image);
   refuse_problems(builder.problems());
-  return builder.take();
+  Objects objects = builder.take();
+  if (turned != nullptr) *turned = objects.size() > 0 && may_be_turned(size, image);
+  return objects;
 }
 
 TargetRecord SampleTargets::target() const {

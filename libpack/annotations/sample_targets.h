@@ -35,8 +35,10 @@ class SampleTargets {
   /// The image as the file says it is: its size alone. No size where it does not say.
   ImageInfo told_image(const SplitListing& split, std::size_t entry) const;
   /// The objects in an image, from its record or field, in pixels of the image as the source has
-  /// it. Throws Error(kCorrupt) that names what cannot be right.
-  Objects objects(const SplitListing& split, std::string_view text, const ImageInfo& image) const;
+  /// it. Throws Error(kCorrupt) that names what cannot be right. `turned`: whether the image is
+  /// turned by its EXIF orientation, and nothing says whether the objects are so, too.
+  Objects objects(const SplitListing& split, std::string_view text, const ImageInfo& image,
+                  bool* turned = nullptr) const;
   /// The text of a sample without a field: none, where that says that it has no objects. Throws
   /// Error(kCorrupt) where it must have one.
   std::string_view text_without_field() const;
@@ -62,10 +64,11 @@ class SampleTargets {
   const Split* split_of(const std::string& name) const;
   static const CocoFile::Image* find(const Split& split, const SplitListing& listing,
                                      std::size_t entry);
+  static void add_name(Split& split, std::string_view name, std::uint32_t image);
   static std::optional<std::uint64_t> shared_name(const Split& split, std::string_view path);
   void attach(SplitListing& listing, Use& use) const;
-  /// Rejects what only the file knows.
-  static void finish(const Use& use);
+  /// Rejects what only the file knows, and tells how it is written.
+  static void finish(const Use& use, std::vector<std::string>& notes);
   void note_without(const std::string& field, Listing& listing) const;
   /// Gives each split what its file says besides images and annotations.
   void keep_heads(Listing& listing) const;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <pugixml.hpp>
 
+#include "annotations/xml_text.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -24,7 +27,13 @@ std::string text_of(const pugi::xml_node& node) {
   return text.erase(0, std::min(text.find_first_not_of(kXmlBlanks), text.size()));
 }
 
+/// Whether a node has several children of a name, of which one would be taken.
+bool has_several(const pugi::xml_node& node, const char* child) {
+  return !node.child(child).next_sibling(child).empty();
+}
+
 std::optional<double> number(const pugi::xml_node& node, const char* child) {
+  if (has_several(node, child)) return std::nullopt;
   const std::string text = text_of(node.child(child));
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -32,26 +41,31 @@ std::optional<double> number(const pugi::xml_node& node, const char* child) {
   return value;
 }
 
+/// A side of the image; 0 where it is not said.
 std::uint32_t extent(const pugi::xml_node& size, const char* child) {
+  if (text_of(size.child(child)).empty() && !has_several(size, child)) return 0;
   const std::optional<double> value = number(size, child);
-  return value && *value >= 1 && *value <= 1 << 30 ? static_cast<std::uint32_t>(*value) : 0;
+  if (!value || !(*value >= 0 && *value <= 1 << 30) || *value != std::floor(*value))
+    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is no whole number", child));
+  return static_cast<std::uint32_t>(*value);
 }
 
-/// Whether a node has several children of a name, of which one would be taken.
-bool has_several(const pugi::xml_node& node, const char* child) {
-  return !node.child(child).next_sibling(child).empty();
-}
-
-/// The first and last pixels of a box, counted from 1, as the edges around them, counted from 0.
+/// The corners as they are written.
 bool take_box(const pugi::xml_node& box, AnnotatedObject& object) {
   const auto left = number(box, "xmin"), top = number(box, "ymin");
   const auto right = number(box, "xmax"), bottom = number(box, "ymax");
   if (!left || !top || !right || !bottom) return false;
-  object.left = *left - 1;
-  object.top = *top - 1;
+  object.left = *left;
+  object.top = *top;
   object.right = *right;
   object.bottom = *bottom;
   return true;
+}
+
+/// Whether a box cannot count from 1: no pixel is before the first.
+bool counts_from_zero(const AnnotatedObject& box) {
+  return box.left >= 0 && box.top >= 0 && std::min(box.left, box.top) < 1 && box.left < box.right &&
+         box.top < box.bottom;
 }
 
 std::uint8_t flags_of(const pugi::xml_node& object) {
@@ -64,21 +78,51 @@ std::uint8_t flags_of(const pugi::xml_node& object) {
   return flags;
 }
 
-}  // namespace
+/// Whether a node holds objects that are not its own children.
+bool has_deeper_objects(const pugi::xml_node& root) {
+  const auto deeper = [&](const pugi::xml_node& node) {
+    return std::string_view(node.name()) == "object" && node.parent() != root;
+  };
+  return !root.find_node(deeper).empty();
+}
 
-VocFile parse_voc(std::string_view xml) {
-  if (xml.size() > kMostBytes) throw Error(ErrorKind::kCorrupt, "it is larger than 4 MiB");
-  pugi::xml_document document;
-  const pugi::xml_parse_result parsed = document.load_buffer(xml.data(), xml.size());
+pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
+  const pugi::xml_parse_result parsed = document.load_buffer(
+      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_fragment,
+      pugi::encoding_utf8);
   if (!parsed)
     throw Error(ErrorKind::kCorrupt,
                 fmt::format("not valid XML: {} at byte {}", parsed.description(), parsed.offset));
+  std::size_t elements = 0;
+  for (const pugi::xml_node& node : document.children()) {
+    if (node.type() == pugi::node_element) ++elements;
+    if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata)
+      throw Error(ErrorKind::kCorrupt, "not valid XML: it has a text outside of its element");
+    if (node.type() == pugi::node_doctype &&
+        std::string_view(node.value()).find("<!ENTITY") != std::string_view::npos)
+      throw Error(ErrorKind::kCorrupt, "it defines entities of its own");
+  }
   const pugi::xml_node root = document.child("annotation");
   if (!root) throw Error(ErrorKind::kCorrupt, "it has no <annotation>");
+  if (elements > 1 || has_several(root, "size"))
+    throw Error(ErrorKind::kCorrupt, "it has several annotations or sizes");
+  if (has_deeper_objects(root))
+    throw Error(ErrorKind::kCorrupt, "it has an <object> that lies in another element");
+  return root;
+}
+
+}  // namespace
+
+VocFile parse_voc(std::string_view xml, bool from_zero) {
+  if (xml.size() > kMostBytes) throw Error(ErrorKind::kCorrupt, "it is larger than 4 MiB");
+  const std::string text = xml_in_utf8(xml);
+  pugi::xml_document document;
+  const pugi::xml_node root = root_of(text, document);
   VocFile file;
   file.file_name = root.child("filename").text().get();
   file.width = extent(root.child("size"), "width");
   file.height = extent(root.child("size"), "height");
+  const bool from_one = number(root, kFirstPixel) == 1;
   std::size_t count = 0;
   for (const pugi::xml_node& node : root.children("object")) {
     const std::string name = fmt::format("object {}", ++count);
@@ -87,9 +131,16 @@ VocFile parse_voc(std::string_view xml) {
       file.problems.push_back(name + ": it has several names or boxes");
     } else if (object.name.empty()) {
       file.problems.push_back(name + ": it has no class");
+    } else if (!is_utf8(object.name)) {
+      file.problems.push_back(name + ": its class has a character that XML cannot have");
     } else if (!take_box(node.child("bndbox"), object.object)) {
       file.problems.push_back(name + ": it has no box");
     } else {
+      file.from_zero = !from_one && (file.from_zero || counts_from_zero(object.object));
+      if (from_one || !from_zero) {
+        object.object.left -= 1;
+        object.object.top -= 1;
+      }
       object.object.flags = flags_of(node);
       file.objects.push_back(std::move(object));
     }

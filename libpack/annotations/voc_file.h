@@ -19,9 +19,17 @@ struct VocFile {
   std::uint32_t width = 0, height = 0;  ///< 0: it does not say
   std::vector<Object> objects;
   std::vector<std::string> problems;  ///< objects that have no class or no box
+  bool from_zero = false;             ///< a corner says that they count from 0
 };
 
-/// Parses the XML: 4 MiB at most, and nothing outside of it is read. Throws Error(kCorrupt).
-VocFile parse_voc(std::string_view xml);
+/// An element that says 1 where an annotation counts from 1 whatever its corners look like: of
+/// packhorse alone, for boxes that begin before the image.
+inline constexpr const char* kFirstPixel = "first_pixel";
+
+/// Parses the XML: 4 MiB at most, and nothing outside of it is read. VOC's corners are the first
+/// and the last pixel of a box, counted from 1. Of other makers they are edges that count from 0,
+/// where `from_zero`: the box is what they say. Throws Error(kCorrupt); Error(kUnsupported) for
+/// text in an encoding that is not known, or not the one that it says.
+VocFile parse_voc(std::string_view xml, bool from_zero = false);
 
 }  // namespace packhorse

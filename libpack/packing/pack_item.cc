@@ -67,6 +67,8 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   item.may_change = false;
   item.made.clear();
   item.record.clear();
+  item.objects = 0;
+  item.turned = false;
   item.input.image = {};
   item.input.fields = 0;
   try {
@@ -89,6 +91,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     const MaskSize size = {item.image.height, item.image.width};
     const TargetRecord* const target = find_target(kObjectsTarget);
     Objects objects = target != nullptr ? read_objects(item, entry, *target) : Objects{};
+    item.objects = objects.size();
     const ImageInfo source_image = item.image;
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;
@@ -133,9 +136,10 @@ Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry,
   }
   const SampleTargets& targets = *listing_.made_targets;
   item.record = targets.record(split_, entry);
-  if (!item.record.empty()) return targets.objects(split_, item.record, item.image);
-  const std::optional<Bytes> text = field_of(item, target.text);
-  return targets.objects(split_, text ? as_text(*text) : targets.text_without_field(), item.image);
+  const std::optional<Bytes> field =
+      item.record.empty() ? field_of(item, target.text) : as_bytes(item.record);
+  return targets.objects(split_, field ? as_text(*field) : targets.text_without_field(), item.image,
+                         &item.turned);
 }
 
 void ItemPreparer::make_extras(PackItem& item, std::size_t entry, const ImageInfo& image,

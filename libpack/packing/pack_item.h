@@ -36,8 +36,10 @@ struct PackItem {
 
   Input input;
   std::vector<std::byte> output;
-  std::string record;  ///< what annotation files say of the image
-  bool moved = false;  ///< its pixels have other places than in the source
+  std::string record;       ///< what annotation files say of the image
+  std::size_t objects = 0;  ///< in the image
+  bool turned = false;      ///< by EXIF, and nothing says whether its objects are so, too
+  bool moved = false;       ///< its pixels have other places than in the source
   /// Fields that are made, or made anew, for the image as it will be stored.
   struct Made {
     std::string_view name;  ///< of a target, or a constant

@@ -337,6 +337,7 @@ void account(PackReport& report, const PackJob& job) {
   report.notes = job.listing.notes;
   report.notes.insert(report.notes.end(), job.selection.notes.begin(), job.selection.notes.end());
   report.duplicates = job.selection.duplicates;
+  ObjectCounts objects;
   for (const SplitWork& split : job.splits) {
     const std::string& folder = split.listing.prefix();
     const std::string prefix = folder.empty() ? "" : printable(folder) + "/";
@@ -350,8 +351,18 @@ void account(PackReport& report, const PackJob& job) {
       report.bytes_in += outcome.bytes_in;
       if (outcome.kept) ++report.shards_kept;
       for (const auto& [note, count] : outcome.notes) report.image_notes[note] += count;
+      objects.add(outcome.objects);
     }
   }
+  const bool have_objects =
+      std::ranges::any_of(job.listing.targets,
+                          [](const TargetRecord& target) { return target.kind == kObjectsTarget; });
+  if (have_objects && !job.options.dry_run) report.objects = objects;
+  if (objects.images_turned > 0)
+    report.notes.push_back(fmt::format(
+        "{} images with objects are turned by their EXIF orientation, and the annotations do not "
+        "say for which picture they are: they are taken for the picture as it is stored",
+        objects.images_turned));
   for (const auto& [made_by, shards] : other_versions(job)) {
     report.notes.push_back(fmt::format("{} finished shard{} of packhorse {} {} made again by {}",
                                        shards, shards == 1 ? "" : "s", made_by,

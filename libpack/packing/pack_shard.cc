@@ -230,6 +230,7 @@ class ShardPacker {
     writer_->add({row.key, row.label, row.image, item.stored, item.fields});
     index_.add_unplaced(row);
     if (!item.note.empty()) ++outcome_.notes[std::string(item.note)];
+    outcome_.objects.add(item.objects, item.turned);
     outcome_.bytes_in += item.bytes_in();
     progress_.bytes += item.bytes_in();
     item.shrink();

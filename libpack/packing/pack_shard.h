@@ -50,7 +50,8 @@ struct ShardOutcome {
   std::uint64_t bytes_in = 0;
   std::vector<Reject> rejects;
   std::map<std::string, std::uint64_t> notes;  ///< counts of the transform's notes
-  bool kept = false;                           ///< taken over from an earlier run
+  ObjectCounts objects;
+  bool kept = false;          ///< taken over from an earlier run
   bool may_change = false;    ///< something was rejected that another try may not reject
   std::string other_version;  ///< version of packhorse that had finished it, so it was made again
 };

@@ -47,17 +47,21 @@ class TargetsLook {
   /// Nothing for an image that cannot be packed anyway: that is told when it is.
   std::optional<Objects> objects_of(std::size_t entry) {
     const std::string record = targets_.record(split_, entry);
-    if (!record.empty())
-      return targets_.objects(split_, record, targets_.told_image(split_, entry));
-    source_.read(split_, entry, input_);
-    const ProbeResult probe = probe_image(input_.bytes, limits_);
-    if (!probe.info) return std::nullopt;
+    ImageInfo image = targets_.told_image(split_, entry);
+    const bool told = !record.empty() && image.width > 0;
+    if (!told) {
+      source_.read(split_, entry, input_);
+      const ProbeResult probe = probe_image(input_.bytes, limits_);
+      if (!probe.info) return std::nullopt;
+      image = *probe.info;
+    }
+    if (!record.empty()) return targets_.objects(split_, record, image);
     for (std::size_t i = 0; i < input_.fields; ++i) {
       const Input::Extra& extra = input_.extras[i];
       if (listing_.fields.at(extra.field) == targets_.options().field())
-        return targets_.objects(split_, as_text(extra.bytes), *probe.info);
+        return targets_.objects(split_, as_text(extra.bytes), image);
     }
-    return targets_.objects(split_, targets_.text_without_field(), *probe.info);
+    return targets_.objects(split_, targets_.text_without_field(), image);
   }
 
   void count(const Objects& objects) {

@@ -41,6 +41,9 @@ void write_receipt(const fs::path& receipt, const std::string& inputs,
                      {"bytes_in", outcome.bytes_in},
                      {"may_change", outcome.may_change},
                      {"notes", outcome.notes},
+                     {"objects", outcome.objects.objects},
+                     {"images_without_objects", outcome.objects.images_without},
+                     {"images_turned", outcome.objects.images_turned},
                      {"rejects", rejects}};
   write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
 }
@@ -69,6 +72,9 @@ bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::
   record.index_sha256 = json.at("index_sha256");
   outcome.bytes_in = json.at("bytes_in");
   json.at("notes").get_to(outcome.notes);
+  json.at("objects").get_to(outcome.objects.objects);
+  json.at("images_without_objects").get_to(outcome.objects.images_without);
+  json.at("images_turned").get_to(outcome.objects.images_turned);
   for (const Json& reject : json.at("rejects"))
     outcome.rejects.push_back({reject.at(0), reject.at(1)});
   return record.samples == 0 || unchanged(record, data, is_stored);

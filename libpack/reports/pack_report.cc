@@ -130,6 +130,10 @@ ReportJson to_json(const PackReport& report) {
       {"last_class", report.classes.empty() ? ReportJson() : ReportJson(report.classes.back())},
       {"rejects", rejects}};
   if (!report.detected.empty()) json["detected"] = report.detected;
+  if (report.objects)
+    json["objects"] = {{"objects", report.objects->objects},
+                       {"images_without", report.objects->images_without},
+                       {"images_turned", report.objects->images_turned}};
   if (report.preview) json["preview"] = preview_json(report);
   return json;
 }

@@ -10,6 +10,7 @@
 #include "packhorse/base/file.h"
 #include "sources/adoptable.h"
 #include "sources/annotated/annotated_kind.h"
+#include "sources/annotated/voc_look.h"
 #include "sources/annotated/yolo_source.h"
 #include "sources/archive/source_archive.h"
 #include "sources/arrays/source_arrays.h"
@@ -25,6 +26,15 @@
 namespace packhorse {
 
 namespace fs = std::filesystem;
+
+void Source::read_field(const SplitListing& split, std::size_t i, std::size_t field,
+                        std::vector<std::byte>& out) const {
+  Input input;
+  read(split, i, input);
+  out.clear();
+  for (std::size_t n = 0; n < input.fields; ++n)
+    if (input.extras[n].field == field) out = std::move(input.extras[n].bytes);
+}
 
 void refuse(const Doubt& doubt, const fs::path& source) {
   throw Error(ErrorKind::kUsage, doubt.what, source, doubt.advice);
@@ -67,6 +77,18 @@ void attach(std::shared_ptr<SampleTargets> targets, Listing& listing) {
   listing.targets = {targets->target()};
   listing.made_fields = targets->made_fields();
   listing.made_targets = std::move(targets);
+}
+
+bool is_voc(const TargetOptions& targets) {
+  return targets.notation == TargetOptions::Notation::kVoc;
+}
+
+/// Opens what says which objects are in the images of a listing. What VOC's files mean depends on
+/// all of them.
+std::shared_ptr<SampleTargets> open_objects(TargetOptions targets, const Source& source,
+                                            const ListOptions& options, Listing& listing) {
+  if (is_voc(targets)) look_at_voc(source, listing, options.stop, targets);
+  return std::make_shared<SampleTargets>(std::move(targets));
 }
 
 using Extras = std::shared_ptr<ExtraTargets>;
@@ -121,7 +143,7 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
     if (!given.has(own.kind)) wanted.extras.push_back(own);
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
-  attach(std::make_shared<SampleTargets>(source.own_targets()), listing);
+  attach(open_objects(source.own_targets(), source, options, listing), listing);
   attach(extras, wanted, listing);
   return listing;
 }
@@ -188,9 +210,10 @@ Listing list_source(Source& source, const ListOptions& options) {
   if (say_classes(wanted) && options.labels.empty() && source.folders_are_classes())
     with_targets.labels.unlabelled = true;
   std::shared_ptr<SampleTargets> objects;
-  if (wanted.has_objects()) objects = std::make_shared<SampleTargets>(wanted);
+  if (wanted.has_objects() && !is_voc(wanted)) objects = std::make_shared<SampleTargets>(wanted);
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
+  if (is_voc(wanted)) objects = open_objects(wanted, source, options, listing);
   if (objects) attach(std::move(objects), listing);
   attach(extras, wanted, listing);
   keep_targets(source, listing);

@@ -485,7 +485,7 @@ def test_voc_has_the_splits_of_its_lists_and_the_classes_of_its_files(tmp_path):
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out")
     assert result.json["skipped_by_rule"]["in none of the lists of splits in ImageSets/Main"] == 1
-    assert "the 2 classes of the objects are those of the annotations, sorted: 'cat', 'dog'" in "\n".join(result.json["notes"])
+    assert "the 2 classes of the objects are those in the annotations, sorted: 'cat', 'dog'" in "\n".join(result.json["notes"])
     (tmp_path / "names.txt").write_text("dog\ncat\n")
     pack(tmp_path / "source", tmp_path / "fixed", "--targets=voc", f"--target-classes={tmp_path}/names.txt")
     assert boxes_in(tmp_path / "fixed/train") == [(EXPECTED[0], [1, 0])] * 2
@@ -729,7 +729,7 @@ def test_metadata_says_the_same_in_other_words(tmp_path):
 
 @pytest.mark.parametrize("change, words", [
     ({"categories": ["cat", "cow"]}, 'no category has the id "cow"'),
-    ({"categories": ["cat"]}, "'category_id' not found"),
+    ({"categories": ["cat"]}, "it has no category_id"),
     ({"bbox": [[10, 20, 20, 40]]}, "it has no box"),
     ({"bbox": [[10, 20, 20, 40], [50, 8, 90, 40]]}, "is beyond the image of 100 x 80"),
 ])
@@ -749,7 +749,7 @@ def test_damaged_metadata_rejects_its_image(tmp_path, change, words):
 METADATA_WITH_A_BAD_LINE = [
     ('{"file_name": 1, "objects": {}}\n', "line 1: "),
     (made.hf_row("1.jpg") + "{\n", "line 2: "),
-    (made.hf_row("1.jpg") + '{"objects": {}}\n', "line 2: key 'file_name' not found"),
+    (made.hf_row("1.jpg") + '{"objects": {}}\n', "line 2: it has no file_name"),
     (made.hf_row("1.jpg") + '{"file_name": "2.jpg", "objects": {"bbox": 1}}\n', "line 2: "),
     (made.hf_row("1.jpg", ["a"]), "line 1: "),
 ]

@@ -185,7 +185,6 @@ def test_objects_of_all_kinds(tmp_path):
     [
         ({"images": ("a.jpg",)}, "no annotations: instances.json has no image of that name"),
         ({"images": ("a.jpg", "b.jpg", "c.jpg")}, "c.jpg: not there, but in instances.json"),
-        ({"annotations": [{"bbox": [0, 0, 1, 1], "image_id": 9}]}, "annotation 1 of the list: no image has the id 9"),
         ({"width": 99}, "its annotations are for an image of 99 x 80, but it has 100 x 80"),
         ({"width": 80, "height": 100, "orientation": 6}, "they are for the turned picture"),
     ],

@@ -3,6 +3,7 @@
 //   objects_probe coco FILE                      each image: file_name, objects, problems
 //   objects_probe yolo WIDTH HEIGHT CLASSES KEYPOINTS NUMBERS FILE...
 //   objects_probe voc CLASS,CLASS,... FILE...
+// "many" before these: they go on behind a file that is refused, and print {"error"} for it.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -83,11 +84,24 @@ void print(const std::string& name, ObjectBuilder& builder, MaskSize size) {
   std::cout << Json{{"name", name}, {"objects", all}, {"problems", problems}}.dump() << '\n';
 }
 
+bool goes_on = false;
+
+/// Calls `show` for a file, and prints why it is refused.
+template <class Show>
+void for_file(const char* path, const Show& show) {
+  if (!goes_on) return show(path);
+  try {
+    show(path);
+  } catch (const Error& error) {
+    std::cout << Json{{"name", path}, {"error", error.what()}}.dump() << '\n';
+  }
+}
+
 void coco(const char* path) {
   const CocoFile file(path);
   std::cout << Json{{"classes", file.classes()},
                     {"keypoints", file.keypoint_names()},
-                    {"problems", file.problems()}}
+                    {"notes", file.notes()}}
                    .dump()
             << '\n';
   for (const CocoFile::Image& image : file.images()) {
@@ -96,6 +110,10 @@ void coco(const char* path) {
     add_record_objects(coco_record(file, image), file, builder);
     print(image.file_name, builder, {image.height, image.width});
   }
+}
+
+void cocos(char** paths) {
+  for (; *paths != nullptr; ++paths) for_file(*paths, coco);
 }
 
 void yolo(char** arguments) {
@@ -109,6 +127,20 @@ void yolo(char** arguments) {
   }
 }
 
+/// The file as a set of its own, which alone says whether its corners count from 0.
+void voc_file(const char* path, const std::vector<std::string>& classes) {
+  const MappedFile bytes{std::filesystem::path(path)};
+  const bool from_zero = parse_voc(as_text(bytes.bytes())).from_zero;
+  const VocFile file = parse_voc(as_text(bytes.bytes()), from_zero);
+  ObjectBuilder builder({file.width, file.height, classes.size(), 0});
+  for (const std::string& problem : file.problems) builder.problem("file", problem);
+  for (VocFile::Object object : file.objects) {
+    object.object.label = std::find(classes.begin(), classes.end(), object.name) - classes.begin();
+    builder.add(object.object, object.name);
+  }
+  print(path, builder, {file.height, file.width});
+}
+
 void voc(char** arguments) {
   std::vector<std::string> classes;
   for (std::string_view rest = arguments[0]; !rest.empty();) {
@@ -116,16 +148,7 @@ void voc(char** arguments) {
     rest.remove_prefix(std::min(classes.back().size() + 1, rest.size()));
   }
   for (char** path = arguments + 1; *path != nullptr; ++path) {
-    const MappedFile bytes{std::filesystem::path(*path)};
-    const VocFile file = parse_voc(as_text(bytes.bytes()));
-    ObjectBuilder builder({file.width, file.height, classes.size(), 0});
-    for (const std::string& problem : file.problems) builder.problem("file", problem);
-    for (VocFile::Object object : file.objects) {
-      object.object.label =
-          std::find(classes.begin(), classes.end(), object.name) - classes.begin();
-      builder.add(object.object, object.name);
-    }
-    print(*path, builder, {file.height, file.width});
+    for_file(*path, [&](const char* name) { voc_file(name, classes); });
   }
 }
 
@@ -134,9 +157,14 @@ void voc(char** arguments) {
 }  // namespace packhorse
 
 int main(int count, char** arguments) try {
+  if (count > 1 && std::string_view(arguments[1]) == "many") {
+    packhorse::goes_on = true;
+    --count;
+    ++arguments;
+  }
   const std::string_view kind = count > 2 ? arguments[1] : "";
   if (kind == "coco")
-    packhorse::coco(arguments[2]);
+    packhorse::cocos(arguments + 2);
   else if (kind == "yolo" && count > 7)
     packhorse::yolo(arguments + 2);
   else if (kind == "voc" && count > 3)

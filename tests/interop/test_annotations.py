@@ -51,7 +51,7 @@ def test_every_annotation_is_as_pycocotools_sees_it(tmp_path):
     assert head == {
         "classes": [coco.cats[i]["name"] for i in ids],
         "keypoints": made_coco.KEYPOINTS,
-        "problems": [],
+        "notes": [],
     }
     assert [image["name"] for image in images] == [image["file_name"] for image in coco.dataset["images"]]
     objects = hashed = 0
@@ -153,7 +153,7 @@ def with_annotation(**members):
 def test_an_annotation_that_cannot_be_right_is_named(tmp_path):
     for members, problem in (
         ({"category_id": 6}, "no category has the id 6"),
-        ({"category_id": ...}, "key 'category_id' not found"),
+        ({"category_id": ...}, "it has no category_id"),
         ({"bbox": [10, 10, 0, 20]}, "its box has no area"),
         ({"bbox": [10, 10, -5, 20]}, "its box has no area"),
         ({"bbox": [10, 10, 20]}, "its box is not x, y, width and height"),
@@ -179,10 +179,11 @@ def test_an_annotation_that_cannot_be_right_is_named(tmp_path):
         assert found.startswith(f"annotation 9: {problem}"), found
 
 
-def test_annotations_without_an_image_are_named(tmp_path):
-    _, head, [image] = probe_coco(tmp_path, with_annotation(image_id=2))
-    assert head["problems"] == ["annotation 1 of the list: no image has the id 2"]
-    assert image["objects"] == []
+def test_an_annotation_without_an_image_refuses_the_file(tmp_path):
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps(with_annotation(image_id=2)))
+    result = run_probe("coco", path)
+    assert result.code == 1 and "annotation 1 of its list: no image of its list has the id 2: the first has the id 1" in result.err
 
 
 def test_a_box_may_be_beyond_the_image_by_a_rounded_pixel_and_is_kept(tmp_path):
@@ -202,8 +203,8 @@ def test_a_file_that_is_none_is_refused(tmp_path):
         ({**GOOD, "categories": GOOD["categories"] * 2}, "the category id 5 is there twice"),
         ({**GOOD, "categories": [{"id": 1, "name": "x"}, {"id": 2, "name": "x"}]}, "two categories are called x"),
         ({**GOOD, "categories": [{"id": 1}]}, "a category has no id or no name"),
-        ({**GOOD, "images": [{"id": 1, "width": 5, "height": 5}]}, "image 1 of its list: key 'file_name' not found"),
-        ({**GOOD, "images": [{"id": 1, "file_name": "a", "width": -5, "height": 5}]}, "image 1 of its list: a number"),
+        ({**GOOD, "images": [{"id": 1, "width": 5, "height": 5}]}, "image 1 of its list: it has no file_name"),
+        ({**GOOD, "images": [{"id": 1, "file_name": "a", "width": -5, "height": 5}]}, "image 1 of its list: its width is no whole number"),
     ):
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         result = run_probe("coco", path)

@@ -7,6 +7,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "annotations/voc_file.h"
 #include "annotations/write/object_parts.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -50,6 +51,22 @@ void add_object(pugi::xml_node& root, const ObjectParts& object, const std::stri
     ++unsaid["objects with key points, written as boxes"];
 }
 
+/// Whether a text that VOC's objects were told by says the same without the files of its source,
+/// which may have said that corners count from 0.
+bool stands_alone(std::string_view text, const Objects& objects) {
+  const VocFile file = parse_voc(text, parse_voc(text).from_zero);
+  return std::ranges::equal(file.objects, objects.boxes,
+                            [](const VocFile::Object& one, const Box& box) {
+                              return static_cast<float>(one.object.left) == box.left &&
+                                     static_cast<float>(one.object.top) == box.top;
+                            });
+}
+
+bool begins_before_the_image(const Objects& objects) {
+  return std::ranges::any_of(objects.boxes,
+                             [](const Box& box) { return std::min(box.left, box.top) < 0; });
+}
+
 fs::path names_file(const NotedDataset& dataset) {
   const std::string name = dataset.split.empty() ? "trainval" : dataset.split;
   make_directories(dataset.out / "ImageSets" / "Main");
@@ -72,8 +89,10 @@ VocWriter::VocWriter(const NotedDataset& dataset) : dataset_(dataset), names_(na
 std::optional<NotationWriter::OwnFile> VocWriter::own_file(const NotedSample& sample,
                                                            Unsaid& unsaid) const {
   const fs::path path = (fs::path("Annotations") / sample.place).replace_extension(".xml");
-  if (dataset_.target.text == "xml" && !sample.text.empty())
-    return OwnFile{path, std::string(sample.text)};
+  const bool has_text = dataset_.target.text == "xml" && !sample.text.empty();
+  const bool keeps_text = has_text && stands_alone(sample.text, sample.objects);
+  if (keeps_text) return OwnFile{path, std::string(sample.text)};
+  if (has_text) ++unsaid["annotations whose corners count from 0, made anew to count from 1"];
   pugi::xml_document document;
   pugi::xml_node root = document.append_child("annotation");
   add_text(root, "filename", sample.place.filename());
@@ -81,6 +100,7 @@ std::optional<NotationWriter::OwnFile> VocWriter::own_file(const NotedSample& sa
   add_text(size, "width", std::to_string(sample.image.width));
   add_text(size, "height", std::to_string(sample.image.height));
   add_text(size, "depth", std::to_string(sample.image.components));
+  if (has_text || begins_before_the_image(sample.objects)) add_text(root, kFirstPixel, "1");
   for (std::size_t i = 0; i < sample.objects.size(); ++i) {
     const ObjectParts object(sample.objects, i);
     if ((object.flags & kCrowd) != 0)

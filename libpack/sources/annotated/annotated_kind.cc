@@ -6,6 +6,7 @@
 
 #include "packhorse/base/error.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/annotated/beside_images.h"
 
 namespace packhorse {
 
@@ -39,6 +40,7 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
   std::vector<std::string_view> found;
   for (const SourceKind& kind : kAnnotated)
     if (kind.probe(path)) found.push_back(kind.name);
+  if (found.empty()) refuse_texts_beside_images(path);
   if (found.empty()) return {};
   if (found.size() == 1) return found.front();
   std::string commands;

@@ -1,9 +1,11 @@
 #include "sources/annotated/voc_folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -28,6 +30,7 @@ namespace {
 
 constexpr const char* kImages = "JPEGImages";
 constexpr const char* kXml = "Annotations";
+constexpr std::string_view kField = "xml";
 constexpr const char* kSets = "ImageSets/Main";
 constexpr const char* kInNoSet = "in none of the lists of splits in ImageSets/Main";
 constexpr const char* kNoXml = "in a split without annotations";
@@ -36,15 +39,91 @@ constexpr const char* kBoth = "trainval";
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::uintmax_t kMostSetBytes = std::uintmax_t{1} << 28;
 constexpr int kMostWrappers = 3;
+constexpr std::size_t kMostFolders = 16, kMostLookedAt = 4096;  // of a folder, and files in each
 
-bool is_voc(const fs::path& path) {
+/// Where the images and the XML files lie, as paths in a folder. In one place: beside each other.
+struct VocPlaces {
+  std::vector<std::string> images;
+  std::string xml;
+  bool beside = false;
+};
+
+bool is_xml_name(const fs::path& name) { return lower_case(name.extension().native()) == ".xml"; }
+
+struct Holds {
+  bool images = false, xml = false;
+  fs::path an_xml;
+};
+
+Holds look_for_both(const fs::path& folder) {
+  Holds holds;
+  std::size_t files = 0;
+  look_in(folder, [&](const fs::directory_entry& entry) {
+    if (is_xml_name(entry.path())) {
+      holds.xml = true;
+      holds.an_xml = entry.path();
+    }
+    holds.images = holds.images || naming::has_image_name(entry.path().filename().native());
+    return !(holds.images && holds.xml) && ++files < kMostLookedAt;
+  });
+  return holds;
+}
+
+bool is_annotation(const fs::path& xml) {
+  try {
+    parse_voc(as_text(read_file(xml)));
+    return true;
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::kUnsupported;  // which is told when it is read
+  }
+}
+
+/// VOC's own folders; or one folder of images and one of XML files, and no other that holds such;
+/// or images with XML files beside them, in the folder itself or in folders of splits alone.
+std::optional<VocPlaces> places_in(const fs::path& path) {
   std::error_code code;
-  return fs::is_directory(path / kImages, code) && fs::is_directory(path / kXml, code);
+  if (fs::is_directory(path / kImages, code) && fs::is_directory(path / kXml, code))
+    return VocPlaces{{kImages}, kXml};
+  if (!fs::is_directory(path, code)) return std::nullopt;
+  const Holds own = look_for_both(path);
+  if (own.images || own.xml)
+    return own.images && own.xml && is_annotation(own.an_xml)
+               ? std::optional(VocPlaces{{""}, "", true})
+               : std::nullopt;
+  std::vector<std::string> images, both;
+  VocPlaces found;
+  fs::path an_xml;
+  std::size_t of_xml = 0;
+  const std::vector<std::string> folders = folders_in(path);
+  if (folders.size() > kMostFolders) return std::nullopt;
+  for (const std::string& folder : folders) {
+    Holds holds;
+    try {
+      holds = look_for_both(path / folder);
+    } catch (const Error&) {  // which is told when it is listed
+      return std::nullopt;
+    }
+    if (holds.xml) an_xml = holds.an_xml;
+    if (holds.images && holds.xml) both.push_back(folder);
+    if (holds.images && !holds.xml) images.push_back(folder);
+    if (holds.images || !holds.xml) continue;
+    found.xml = folder;
+    ++of_xml;
+  }
+  const bool apart = images.size() == 1 && of_xml == 1 && both.empty();
+  const bool beside = images.empty() && of_xml == 0 && !both.empty() &&
+                      std::ranges::none_of(both, [](const std::string& folder) {
+                        return split_named(folder).empty();
+                      });
+  if (!(apart || beside) || !is_annotation(an_xml)) return std::nullopt;
+  found.images = apart ? images : both;
+  found.beside = beside;
+  return found;
 }
 
 /// The folder itself, or the one that is alone in it.
 fs::path voc_in(fs::path path) {
-  for (int i = 0; i < kMostWrappers && !is_voc(path); ++i) {
+  for (int i = 0; i < kMostWrappers && !places_in(path); ++i) {
     const std::vector<std::string> inside = folders_in(path);
     if (inside.size() != 1) break;
     path /= inside.front();
@@ -102,13 +181,15 @@ SplitList read_list(const fs::path& folder, const std::string& name) {
 
 class VocFolder final : public AnnotatedFolder {
  public:
-  explicit VocFolder(const fs::path& path) : AnnotatedFolder(voc_in(path)) {
+  explicit VocFolder(const fs::path& path) : AnnotatedFolder(voc_in(path)), xml_(root()) {
     targets_.notation = TargetOptions::Notation::kVoc;
-    if (!is_voc(root()))
+    const std::optional<VocPlaces> places = places_in(root());
+    if (!places)
       throw Error(ErrorKind::kUsage, "there are no folders JPEGImages and Annotations", path,
-                  "say where the XML files lie: --targets voc --field-from xml=FOLDER "
-                  "--target-classes FILE");
-    read_sets();
+                  "say where the XML files lie: --targets voc --field-from xml=FOLDER; or beside "
+                  "the images: --targets voc --fields xml");
+    places_ = *places;
+    if (places_.images.front() == kImages) read_sets();
   }
 
   Listing list(const ListOptions& options) override {
@@ -116,8 +197,14 @@ class VocFolder final : public AnnotatedFolder {
     ListOptions inside = options;
     inside.labels.unlabelled = true;
     inside.fields = {};
-    inside.fields.places = {{"xml", kXml, false}};
-    inside.split_folders = {{{"", kImages}}};
+    if (places_.beside)
+      inside.fields.names = {{std::string(kField)}};
+    else
+      inside.fields.places = {{std::string(kField), places_.xml, false}};
+    inside.split_folders.emplace();
+    for (const std::string& folder : places_.images)
+      if (!folder.empty())
+        inside.split_folders->push_back({places_.beside ? split_named(folder) : "", folder});
     Listing listing = folder_->list(inside);
     listing.notes.clear();  // they are about the folders and the missing files
     if (!sets_.empty()) divide(listing);
@@ -125,13 +212,33 @@ class VocFolder final : public AnnotatedFolder {
       listing.notes.push_back(
           fmt::format("not read as splits: {} in {}", naming::quoted(others_), kSets));
     targets_.classes = options.targets.classes;
-    if (targets_.classes.empty()) find_classes(listing);
-    listing.detected = fmt::format("Pascal VOC: images in {0}, annotations in {1}{2}", kImages,
-                                   kXml, sets_.empty() ? "" : fmt::format(", splits by {}", kSets));
+    listing.detected = told();
     return listing;
   }
 
+  void read_field(const SplitListing& split, std::size_t i, std::size_t field,
+                  std::vector<std::byte>& out) const override {
+    if (places_.beside) return AnnotatedFolder::read_field(split, i, field, out);
+    const std::string path = split.entries.path_of(i);
+    const std::string_view above =
+        std::string_view(path).substr(0, path.size() - naming::last_name(path).size());
+    const std::string xml = fmt::format("{}{}.xml", above, stem_of(path));
+    xml_.read_unlisted(naming::join(places_.xml, xml), out, ListedFolder::Links::kInside);
+  }
+
  private:
+  std::string told() const {
+    std::vector<std::string> folders;
+    for (const std::string& folder : places_.images)
+      if (!folder.empty()) folders.push_back(printable(folder));
+    const std::string images = fmt::format("{}", fmt::join(folders, ", "));
+    if (places_.beside)
+      return "Pascal VOC: XML files beside the images" + (images.empty() ? "" : " in " + images);
+    return fmt::format("Pascal VOC: images in {}, annotations in {}{}", images,
+                       printable(places_.xml),
+                       sets_.empty() ? "" : fmt::format(", splits by {}", kSets));
+  }
+
   void read_sets() {
     std::map<std::string, std::vector<SplitList>> found;
     for (const std::string& file : files_in(root() / kSets)) {
@@ -256,39 +363,8 @@ class VocFolder final : public AnnotatedFolder {
     listing.notes.push_back("the split test is left out: none of its images has annotations");
   }
 
-  /// The names of classes in all files, sorted. A file that is damaged is rejected when it is
-  /// packed.
-  void find_classes(Listing& listing) {
-    std::set<std::string> names;
-    const ListedFolder folder(root());
-    std::vector<std::byte> bytes;
-    for (const SplitListing& split : listing.splits) {
-      for (std::size_t i = 0; i < split.entries.size(); ++i) {
-        if (split.entries.facts(i).fields == 0) continue;
-        const std::string path = split.entries.path_of(i);
-        const std::string xml =
-            std::string(path.substr(0, path.size() - naming::last_name(path).size())) +
-            std::string(stem_of(path)) + ".xml";
-        try {
-          folder.read_unlisted(naming::join(kXml, xml), bytes, ListedFolder::Links::kInside);
-          for (const VocFile::Object& object : parse_voc(as_text(bytes)).objects)
-            names.insert(object.name);
-        } catch (const Error&) {
-          continue;
-        }
-      }
-    }
-    if (names.empty())
-      throw Error(ErrorKind::kUsage, "no annotation names a class", root() / kXml,
-                  "give --targets voc --target-classes FILE, a name a line");
-    targets_.classes.assign(names.begin(), names.end());
-    listing.notes.push_back(
-        fmt::format("the {} of the objects are those of the annotations, sorted: {}; --targets voc "
-                    "--target-classes FILE fixes them",
-                    names.size() == 1 ? "class" : fmt::format("{} classes", names.size()),
-                    naming::quoted(targets_.classes)));
-  }
-
+  VocPlaces places_;
+  const ListedFolder xml_;
   std::map<std::string, SplitList> sets_;  ///< by the split
   std::vector<std::string> others_;        ///< lists that are not read
 };
@@ -297,13 +373,8 @@ class VocFolder final : public AnnotatedFolder {
 
 bool probe(const fs::path& path) {
   const fs::path folder = voc_in(path);
-  if (!is_voc(folder)) return false;
-  bool found = false;
-  look_in(folder / kXml, [&](const fs::directory_entry& entry) {
-    found = entry.path().extension() == ".xml";
-    return !found;
-  });
-  return found;
+  const std::optional<VocPlaces> places = places_in(folder);
+  return places && (places->beside || look_for_both(folder / places->xml).xml);
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<VocFolder>(path); }

@@ -52,7 +52,24 @@ bool is_absent(int error, int root, const std::string& path) {
          ::fstatat(root, path.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
+std::string beside(const std::string& image) {
+  const std::size_t dot = image.rfind('.');
+  return image.substr(0, dot) + kTxt;
+}
+
 }  // namespace
+
+void YoloLabels::refuse_beside(int root, const std::string& image, const std::string& path) const {
+  const std::string other = beside(image);
+  struct stat status = {};
+  if (other == path || lists_.contains(other) || ::fstatat(root, other.c_str(), &status, 0) != 0 ||
+      !S_ISREG(status.st_mode))
+    return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the image {} has no labels at {}, but there is {} beside it",
+                          printable(image), printable(path), printable(other)),
+              root_, "move the labels of all images to where those of others are, or remove them");
+}
 
 bool YoloLabels::attach(SplitListing& split) {
   const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
@@ -67,6 +84,7 @@ bool YoloLabels::attach(SplitListing& split) {
     struct stat status = {};
     const int error = ::fstatat(root.get(), path.c_str(), &status, 0) != 0 ? errno : 0;
     if (is_absent(error, root.get(), path)) {
+      refuse_beside(root.get(), image, path);
       absent_.push_back(hash_of(lower_case(path)));
       if (missing_.empty())
         missing_ = "for " + printable(image) + " they would be " + printable(path);
@@ -89,7 +107,10 @@ bool YoloLabels::attach(SplitListing& split) {
   return any;
 }
 
-void YoloLabels::is_list(const std::string& path) { wanted_.push_back(hash_of(path)); }
+void YoloLabels::is_list(const std::string& path) {
+  wanted_.push_back(hash_of(path));
+  lists_.insert(path);
+}
 
 bool YoloLabels::is_label_name(std::string_view path) { return lower_case(path).ends_with(kTxt); }
 

@@ -16,7 +16,8 @@ class YoloLabels {
   explicit YoloLabels(std::filesystem::path root) : root_(std::move(root)) {}
 
   /// Gives each image its labels as field 0; one whose labels cannot be reached becomes a reject.
-  /// Returns whether any image has some, be they readable or not. Throws Error(kIo).
+  /// Returns whether any image has some, be they readable or not. Throws Error(kUsage) for an image
+  /// that has none where they should be, and a file beside it that is called so; Error(kIo).
   bool attach(SplitListing& split);
 
   /// A list of images lies where labels may lie, and is none.
@@ -36,7 +37,10 @@ class YoloLabels {
   const std::string& missing() const { return missing_; }
 
  private:
+  void refuse_beside(int root, const std::string& image, const std::string& path) const;
+
   std::filesystem::path root_;
+  std::set<std::string> lists_;  ///< of images
   std::string missing_;
   std::set<std::string, std::less<>> folders_;
   std::vector<std::uint64_t> wanted_;  ///< hashes of the paths of all images' labels

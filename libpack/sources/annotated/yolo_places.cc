@@ -9,6 +9,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 
@@ -114,11 +115,23 @@ class PlaceFinder {
     }
   }
 
+  /// The text with slashes, where it has backslashes and names nothing as it is.
+  std::string with_slashes(const std::string& text) {
+    std::error_code code;
+    if (text.find('\\') == std::string::npos || fs::exists(source_ / base_ / text, code))
+      return text;
+    std::string slashes = text;
+    std::ranges::replace(slashes, '\\', '/');
+    notes_.push_back("the backslashes of '" + text + "' are taken for slashes");
+    return slashes;
+  }
+
   /// The place in the source that a text means.
-  std::string inside(const std::string& split, std::string text) {
-    if (text.find("://") != std::string::npos)
-      refuse("the split " + split + " is '" + printable(text) + "', a URL",
+  std::string inside(const std::string& split, const std::string& written) {
+    if (written.find("://") != std::string::npos)
+      refuse("the split " + split + " is '" + harmless_url(written) + "', a URL",
              "copy the images to a disk");
+    const std::string text = with_slashes(written);
     if (const auto path = path_inside(source_, source_ / base_, text)) return *path;
     // Some exports have one ".." too many: "../train/images" beside train/.
     std::string shorter = text;
@@ -130,6 +143,11 @@ class PlaceFinder {
                        "' is taken for it");
       return *path;
     }
+    if (text == "../" + shorter && path)
+      refuse("the split " + split + " is '" + printable(text) +
+                 "', and there is neither that nor '" + printable(*path) + "' in the source, " +
+                 printable(source_.native()),
+             "put the images there, or correct it");
     refuse("the split " + split + " is '" + printable(text) + "', which is not in the source, " +
                printable(source_.native()),
            "give the folder that holds all of it as the source: packhorse pack FOLDER OUT "

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "annotations/darknet_data.h"
 #include "base/ascii.h"
 #include "base/byte_order_mark.h"
 #include "base/directory_look.h"
@@ -17,6 +18,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/dataset/url.h"
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_walk.h"
@@ -30,7 +32,19 @@ namespace {
 
 constexpr const char* kNoLabels = "in a split without labels";
 constexpr const char* kNoSplit = "in no split of the data.yaml";
+constexpr std::uintmax_t kMostProbedBytes = 1 << 20;
 constexpr std::uint64_t kMostListBytes = std::uint64_t{1} << 30;
+
+constexpr const char* kData = ".data";
+
+bool is_darknet(const fs::path& path) {
+  std::error_code code;
+  return lower_case(path.extension().native()) == kData && fs::is_regular_file(path, code);
+}
+
+DataYaml read_data(const fs::path& file) {
+  return is_darknet(file) ? read_darknet_data(file) : read_data_yaml(file);
+}
 
 /// Device and inode of a file or folder; zeros where there is none.
 FolderId file_id(const fs::path& path) {
@@ -45,7 +59,7 @@ class YoloSource final : public Source {
       : file_(std::move(file)),
         root_(source),
         folder_(source),
-        data_(read_data_yaml(file_)),
+        data_(read_data(file_)),
         labels_(source) {
     places_ = find_yolo_places(data_, file_, root_, notes_);
     targets_.notation = TargetOptions::Notation::kYolo;
@@ -170,6 +184,10 @@ class YoloSource final : public Source {
       text.remove_prefix(std::min(line.size() + 1, text.size()));
       while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
       if (line.empty()) continue;
+      if (line.find("://") != std::string_view::npos)
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("line {} is a URL: {}", number, harmless_url(line)), root_ / list,
+                    "copy the images to a disk, and name them by their paths");
       const auto reject = [&](std::string why) {
         split.rejects.push_back(
             {printable(line), fmt::format("line {} of {}: {}", number, printable(list), why)});
@@ -205,7 +223,15 @@ class YoloSource final : public Source {
     if (line.find('\0') != std::string_view::npos) return std::nullopt;
     const fs::path root = fs::absolute(root_);
     const bool beside = line.starts_with("./");
-    return path_inside(root, beside ? root / naming::directory_of(list) : root, std::string(line));
+    std::string path(line);
+    std::error_code code;
+    const auto is_there = [&] { return fs::exists(root / path, code); };
+    if (line.find('\\') != std::string_view::npos && !is_there())
+      std::ranges::replace(path, '\\', '/');
+    if (const std::string inner(without_data_folder(path));
+        data_.darknet && !inner.empty() && !is_there())
+      path = inner;
+    return path_inside(root, beside ? root / naming::directory_of(list) : root, path);
   }
 
   /// The folders that were looked through for images.
@@ -282,7 +308,8 @@ class YoloSource final : public Source {
 
   [[noreturn]] void refuse_no_labels() const {
     throw Error(ErrorKind::kUsage, "none of the images has labels: " + labels_.missing(), file_,
-                "put the labels there, a .txt for each image that has objects");
+                "put the labels there, a .txt for each image that has objects; or pack the images "
+                "alone: --source-kind folder");
   }
 
   /// Refuses an image that is in two splits.
@@ -307,19 +334,26 @@ class YoloSource final : public Source {
   YoloLabels labels_;
 };
 
-bool is_yaml(const fs::path& path) {
+bool is_data_file(const fs::path& path) {
   std::error_code code;
   const std::string extension = lower_case(path.extension().native());
-  return (extension == ".yaml" || extension == ".yml") && fs::is_regular_file(path, code);
+  return ((extension == ".yaml" || extension == ".yml") && fs::is_regular_file(path, code)) ||
+         is_darknet(path);
 }
 
-fs::path yaml_in(const fs::path& folder) { return folder / "data.yaml"; }
+/// The data.yaml of a folder, or else the one obj.data in it.
+fs::path data_in(const fs::path& folder) {
+  const fs::path yaml = folder / "data.yaml";
+  if (is_data_file(yaml)) return yaml;
+  const fs::path darknet = folder / "obj.data";
+  return is_data_file(darknet) ? darknet : yaml;
+}
 
 /// The folder that the paths in the file are relative to: the file's own, unless the file names
 /// another one.
 fs::path root_of(const fs::path& file) {
   fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const std::string named = read_data_yaml(file).path;
+  const std::string named = read_data(file).path;
   std::error_code code;
   const fs::path root = fs::absolute(folder);
   if (named.empty() || path_inside(root, root, named) || !fs::is_directory(root / named, code))
@@ -329,6 +363,16 @@ fs::path root_of(const fs::path& file) {
               "its path, '" + printable(named) + "', is not in the folder that it lies in", file,
               "if the images are to be read from there, name it: packhorse pack " + there +
                   " OUT --targets yolo:" + printable(file.native()));
+}
+
+/// Whether a file has lines for a split and for the names of classes, as only YOLO's have both, be
+/// it correct or not.
+bool names_splits_and_classes(const fs::path& file) {
+  std::error_code code;
+  if (fs::file_size(file, code) > kMostProbedBytes || code) return false;
+  const std::string text = "\n" + read_text(file);
+  const auto has = [&](const char* line) { return text.find(line) != std::string::npos; };
+  return has("\nnames") && (has("\ntrain") || has("\nval") || has("\ntest"));
 }
 
 bool has_folder(const fs::path& folder, const char* name) {
@@ -343,8 +387,9 @@ bool has_images_and_labels(const fs::path& folder) {
 }  // namespace
 
 bool probe(const fs::path& path) {
-  if (is_yaml(path)) return true;
-  if (!is_yaml(yaml_in(path))) return false;
+  if (is_data_file(path)) return true;
+  if (!is_data_file(data_in(path))) return false;
+  if (is_darknet(data_in(path)) || names_splits_and_classes(data_in(path))) return true;
   if (has_images_and_labels(path)) return true;
   bool found = false;
   look_in(path, [&](const fs::directory_entry& entry) {
@@ -355,7 +400,7 @@ bool probe(const fs::path& path) {
 }
 
 std::unique_ptr<Source> open(const fs::path& path) {
-  return is_yaml(path) ? open(root_of(path), path) : open(path, yaml_in(path));
+  return is_data_file(path) ? open(root_of(path), path) : open(path, data_in(path));
 }
 
 std::unique_ptr<Source> open(const fs::path& source, const fs::path& data) {

@@ -81,6 +81,9 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
     text += fmt::format("  images {}: {}\n", with_commas(count), printable_text(note));
   text += duplicates_in_words(report);
   text += classes_in_words(report.classes);
+  if (report.objects && a.packed > 0)
+    text += fmt::format("{}, {} without any\n", count_text(report.objects->objects, "object"),
+                        count_text(report.objects->images_without, "image"));
   text += notes_in_words(report);
   if (options.task) {
     return text + fmt::format(

@@ -46,15 +46,22 @@ using OrderedExactJson =
     nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                          std::uint64_t, double, std::allocator, ExactNumbers>;
 
-/// What nlohmann's `error` says, without its own name and number: "line 2, column 1: ...", "key
-/// 'id' not found".
+/// What nlohmann's `error` says, without its own name and number: "key 'id' not found"; of a text
+/// that is no JSON the place in plain words: "line 2, column 1: the text ends too early".
 inline std::string json_problem(const nlohmann::detail::exception& error) {
   const std::string_view text = error.what();
   const std::size_t end = text.starts_with('[') ? text.find("] ") : std::string_view::npos;
   std::string problem(end == std::string_view::npos ? text : text.substr(end + 2));
   constexpr std::string_view kParse = "parse error at ";
-  if (problem.starts_with(kParse)) problem.erase(0, kParse.size());
-  return problem;
+  if (!problem.starts_with(kParse)) return problem;
+  problem.erase(0, kParse.size());
+  const auto says = [&](const char* words) { return problem.find(words) != std::string::npos; };
+  const char* const what = says("unexpected end of input") || says("missing closing quote")
+                               ? "the text ends too early"
+                           : says("UTF-8")             ? "bytes that are not UTF-8"
+                           : says("control character") ? "a control character in a text"
+                                                       : "this is not JSON";
+  return problem.substr(0, problem.find(": ") + 2) + what;
 }
 
 /// Limits on one text. The defaults fit all that packhorse writes except manifests, which have

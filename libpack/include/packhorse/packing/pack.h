@@ -74,6 +74,26 @@ struct PackedSplit {
   Manifest manifest;
 };
 
+/// The objects in the packed images.
+struct ObjectCounts {
+  std::uint64_t objects = 0;
+  std::uint64_t images_without = 0;
+  /// Images that their EXIF orientation turns, where nothing says whether their objects are so,
+  /// too.
+  std::uint64_t images_turned = 0;
+
+  void add(std::size_t in_image, bool turned) {
+    objects += in_image;
+    images_without += in_image == 0 ? 1u : 0u;
+    images_turned += turned ? 1u : 0u;
+  }
+  void add(const ObjectCounts& other) {
+    objects += other.objects;
+    images_without += other.images_without;
+    images_turned += other.images_turned;
+  }
+};
+
 struct PackReport {
   Accounting accounting;
   std::uint64_t bytes_in = 0;   ///< read from the source for packed samples
@@ -93,6 +113,7 @@ struct PackReport {
   std::vector<Skip> skips;  ///< by their paths in the source
   std::map<std::string, std::uint64_t> skipped_by_rule;
   std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
+  std::optional<ObjectCounts> objects;               ///< where the samples have objects as a target
   std::vector<DuplicateGroup> duplicates;
   std::string detected = {};       ///< as Listing::detected
   std::vector<std::string> notes;  ///< from source and selection, in words

@@ -66,6 +66,9 @@ class Source {
   /// Reads entry `i` of `split` into `out`. Throws Error when the input is gone, cannot be read, or
   /// no longer has the size it was listed with.
   virtual void read(const SplitListing& split, std::size_t i, Input& out) const = 0;
+  /// Reads one of its fields alone, by its place in Listing::fields; empty where it has none.
+  virtual void read_field(const SplitListing& split, std::size_t i, std::size_t field,
+                          std::vector<std::byte>& out) const;
   /// Asks for the bytes of entry `i` to be brought into memory soon. Never throws, and never waits
   /// long for more than the directory entry. Returns whether it makes sense to ask for other
   /// entries, too.

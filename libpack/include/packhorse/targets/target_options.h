@@ -57,6 +57,8 @@ struct TargetOptions {
   std::vector<std::string> classes = {};
   /// Key points of an object in YOLO's lines, and numbers of each: 2 or 3.
   std::size_t keypoints = 0, keypoint_numbers = 3;
+  /// VOC's corners are edges that count from 0, instead of pixels that count from 1.
+  bool voc_from_zero = false;
 
   std::vector<ExtraTarget> extras = {};
 

@@ -197,7 +197,7 @@ TEST_CASE("source folder: labels and fields go together") {
   put(elsewhere / "labels", "1.jpg 0\n");
   ListOptions options = with_fields({"json"});
   options.labels.files[""] = elsewhere / "labels";
-  const auto source = open_source(root.path());
+  const auto source = open_source(root.path(), {}, options);
   CHECK(samples(*source, source->list(options)) == Names{"1.jpg: json=one"});
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace packhorse {
+
+/// The text of an XML file in UTF-8, by its byte order mark or what its first line says of its
+/// encoding, as iconv knows it; one that says nothing is UTF-8. Throws Error(kUnsupported), without
+/// a path but with the line, for an encoding that is not known and for bytes that are not of it.
+std::string xml_in_utf8(std::string_view bytes);
+
+}  // namespace packhorse

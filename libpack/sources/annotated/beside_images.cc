@@ -1,0 +1,109 @@
+#include "sources/annotated/beside_images.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "annotations/json_values.h"
+#include "annotations/yolo_labels.h"
+#include "base/directory_look.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/printable.h"
+#include "sources/annotated/annotated_folder.h"
+#include "sources/layout/folder_roles.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostSplitFolders = 16, kMostNamesLookedAt = 4096;
+constexpr std::uintmax_t kMostTextBytes = 4u << 20;
+constexpr const char* kNameLists[] = {"classes.txt", "obj.names", "_darknet.labels"};
+
+/// A text that lies beside an image.
+std::optional<fs::path> text_in(const fs::path& folder) {
+  std::optional<fs::path> found;
+  std::size_t names = 0;
+  if (::access(folder.c_str(), R_OK | X_OK) != 0) return found;  // which is told when it is listed
+  look_in(folder, [&](const fs::directory_entry& entry) {
+    if (naming::has_image_name(entry.path().filename().native())) {
+      for (const char* extension : {".txt", ".json", ".xml"}) {
+        std::error_code code;
+        const fs::path text = fs::path(entry.path()).replace_extension(extension);
+        if (!found && fs::is_regular_file(text, code)) found = text;
+      }
+    }
+    return !found && ++names < kMostNamesLookedAt;
+  });
+  return found;
+}
+
+/// Whether a text is lines of YOLO, for some classes.
+bool is_yolo_text(const std::string& text) {
+  constexpr std::size_t kAnyClasses = 1u << 20;
+  ObjectBuilder builder({1000, 1000, kAnyClasses, 0});
+  add_yolo_objects(text, {1000, 1000, kAnyClasses, 0}, {}, builder);
+  return builder.problems().empty() && builder.take().size() > 0;
+}
+
+bool is_labelme(const std::string& text) {
+  try {
+    return find_value(parse_json(text), "shapes") != nullptr;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string names_for(const fs::path& source, const fs::path& text) {
+  std::error_code code;
+  for (const fs::path& folder : {text.parent_path(), source})
+    for (const char* name : kNameLists)
+      if (fs::is_regular_file(folder / name, code)) return shell_word((folder / name).native());
+  return "FILE, which names the classes, one a line";
+}
+
+[[noreturn]] void refuse_text(const fs::path& source, const fs::path& text) {
+  std::error_code code;
+  const std::string content = fs::file_size(text, code) <= kMostTextBytes ? read_text(text) : "";
+  const std::string command = "packhorse pack " + shell_word(source.native()) + " OUT ";
+  const std::string extension = text.extension().native();
+  std::string kind = "texts", advice = command + "--targets caption:txt --fields txt --unlabelled";
+  if (extension == ".json") {
+    kind = is_labelme(content) ? "files of LabelMe" : "JSON files";
+    advice = (is_labelme(content) ? "convert them to COCO or VOC; or keep them as a field: " : "") +
+             command + "--fields json --unlabelled";
+  } else if (extension == ".xml") {
+    kind = "XML files, which are not VOC's,";
+    advice = command + "--fields xml --unlabelled";
+  } else if (is_yolo_text(content)) {
+    kind = "labels of YOLO";
+    advice = command + "--targets yolo --fields txt --target-classes " + names_for(source, text);
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the images have {} beside them, such as {}, and nothing says what they "
+                          "are for",
+                          kind, printable(text.filename().native())),
+              source, advice + "; the images alone: " + command + "--unlabelled");
+}
+
+}  // namespace
+
+void refuse_texts_beside_images(const fs::path& source) {
+  const std::vector<std::string> folders = folders_in(source);
+  const bool splits_alone = std::ranges::none_of(
+      folders, [](const std::string& folder) { return split_named(folder).empty(); });
+  if (!splits_alone || folders.size() > kMostSplitFolders) return;
+  if (const auto text = text_in(source)) refuse_text(source, *text);
+  for (const std::string& folder : folders)
+    if (const auto text = text_in(source / folder)) refuse_text(source, *text);
+}
+
+}  // namespace packhorse

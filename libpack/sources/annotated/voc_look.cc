@@ -1,0 +1,98 @@
+#include "sources/annotated/voc_look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "annotations/voc_file.h"
+#include "base/parallel.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/base/resources.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kAtOnce = 256;  // files that a thread takes
+
+/// What some of the files say.
+struct Seen {
+  std::set<std::string> classes;
+  std::string from_zero;  ///< the first image, by its path, with a corner of 0
+
+  void add(const VocFile& file, const std::string& image) {
+    for (const VocFile::Object& object : file.objects) classes.insert(object.name);
+    if (file.from_zero && (from_zero.empty() || image < from_zero)) from_zero = image;
+  }
+  void add(Seen&& other) {
+    classes.merge(other.classes);
+    if (from_zero.empty() || (!other.from_zero.empty() && other.from_zero < from_zero))
+      from_zero = std::move(other.from_zero);
+  }
+};
+
+Seen look(const Source& source, const SplitListing& split, std::size_t field, std::size_t begin,
+          std::size_t end) {
+  Seen seen;
+  std::vector<std::byte> bytes;
+  for (std::size_t i = begin; i < end; ++i) {
+    if ((split.entries.facts(i).fields >> field & 1) == 0) continue;
+    const std::string image = naming::join(split.prefix(), split.entries.path_of(i));
+    try {
+      source.read_field(split, i, field, bytes);
+      seen.add(parse_voc(as_text(bytes)), image);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) continue;
+      throw Error(
+          ErrorKind::kUsage,
+          "the XML file of the image " + printable(image) + " cannot be read: " + error.what(),
+          error.path(), error.advice());
+    }
+  }
+  return seen;
+}
+
+void name_classes(const std::set<std::string>& names, Listing& listing, TargetOptions& targets) {
+  if (names.empty())
+    throw Error(ErrorKind::kUsage, "no annotation names a class", {},
+                "give --targets voc --target-classes FILE, a name a line");
+  targets.classes.assign(names.begin(), names.end());
+  listing.notes.push_back(
+      fmt::format("the {} of the objects {} in the annotations, sorted: {}; --targets voc "
+                  "--target-classes FILE fixes them",
+                  names.size() == 1 ? "class" : fmt::format("{} classes", names.size()),
+                  names.size() == 1 ? "is that" : "are those", naming::quoted(targets.classes)));
+}
+
+}  // namespace
+
+void look_at_voc(const Source& source, Listing& listing, const std::stop_token& stop,
+                 TargetOptions& targets) {
+  const auto place = std::ranges::find(listing.fields, targets.field());
+  if (place == listing.fields.end()) return;  // which is refused later
+  const auto field = static_cast<std::size_t>(place - listing.fields.begin());
+  Seen all;
+  std::mutex mutex;
+  for (const SplitListing& split : listing.splits) {
+    run_batches(available_cpus(), split.entries.size(), kAtOnce,
+                [&](std::size_t begin, std::size_t end) {
+                  if (stop.stop_requested())
+                    throw Error(ErrorKind::kInterrupted, "stopped while looking at annotations");
+                  Seen seen = look(source, split, field, begin, end);
+                  const std::scoped_lock lock(mutex);
+                  all.add(std::move(seen));
+                });
+  }
+  if (targets.classes.empty()) name_classes(all.classes, listing, targets);
+  targets.voc_from_zero = !all.from_zero.empty();
+  if (targets.voc_from_zero)
+    listing.notes.push_back(
+        "the corners of all boxes count from 0, as edges, since one is 0 in the annotations of " +
+        all.from_zero + ": a box is from xmin, ymin to xmax, ymax");
+}
+
+}  // namespace packhorse

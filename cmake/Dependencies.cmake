@@ -10,6 +10,7 @@ find_package(ZLIB REQUIRED)
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET GLOBAL libpcre2-8)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET GLOBAL libutf8proc)
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET GLOBAL pugixml)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET GLOBAL yaml-0.1)
 

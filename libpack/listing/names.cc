@@ -37,6 +37,10 @@ constexpr std::string_view kPaxHeaders = "paxheaders.";  // and a process's numb
 
 }  // namespace
 
+bool is_outside_rule(std::string_view rule) {
+  return rule == kHidden || rule == kJunk || rule == kLoop;
+}
+
 bool has_image_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
@@ -87,11 +91,13 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
+std::string shown(std::string_view name) { return "'" + printable(name) + "'"; }
+
 std::string quoted(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += (i == 0 ? "'" : ", '") + printable(names[i]) + "'";
+    text += (i == 0 ? "" : ", ") + shown(names[i]);
   if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
   return text;
 }
@@ -123,6 +129,10 @@ std::optional<std::string> clean_path(std::string_view name) {
   }
   if (path.empty()) return std::nullopt;
   return path;
+}
+
+bool is_too_deep(std::string_view path) {
+  return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) > kMostFolders;
 }
 
 bool is_split_name(std::string_view name) {

@@ -25,6 +25,12 @@ inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
 inline constexpr const char* kNoField = "it has no field ";
 inline constexpr const char* kNoClassFolder = "not in a class folder";
+inline constexpr const char* kExcluded = "matches an --exclude";
+inline constexpr const char* kTooDeep = "it lies in more than 200 folders";
+inline constexpr std::size_t kMostFolders = 200;  ///< around a file
+
+/// Whether files are skipped by that rule wherever they lie, be it outside of all that is packed.
+bool is_outside_rule(std::string_view rule);
 
 inline bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
@@ -51,6 +57,8 @@ std::string_view last_name(std::string_view path);
 /// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
 std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
 
+/// A name as a sentence has it: 'a'.
+std::string shown(std::string_view name);
 /// The names as a sentence lists them: 'a', 'b', 'c', 'd' and 4 more.
 std::string quoted(const std::vector<std::string>& names);
 
@@ -63,6 +71,9 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
 /// A member's name as a relative path: without "./", doubled slashes and a slash at the end.
 /// Nothing when it is absolute, has a ".." in it, or is no path at all.
 std::optional<std::string> clean_path(std::string_view name);
+
+/// Whether a folder or file lies in more than kMostFolders folders.
+bool is_too_deep(std::string_view path);
 
 /// Whether a split may have this name. Splits become folders of the dataset: letters, digits, '.',
 /// '_' and '-', up to 64; not dataset.json, which makes a folder a dataset.

@@ -31,6 +31,7 @@ void refuse_source_options(const PackOptions& options) {
   if (!options.source_kind.empty()) refuse("a kind of source");
   if (!options.list.labels.empty()) refuse("a labels file or pattern");
   if (options.list.split_folders) refuse("a list of split folders");
+  if (options.list.classes_at > 0) refuse("the depth of class folders");
   if (options.list.fields.names) refuse("a choice of fields");
   if (!options.list.targets.empty()) refuse("annotation files");
   if (options.list.allow_odd_classes) refuse("accepting odd class folders");

@@ -93,6 +93,7 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   }
   ListOptions list = options.list;
   list.stop = stop;
+  list.exclude = options.select.exclude;
   if (list.scratch.empty() && !options.dry_run)
     list.scratch = fs::absolute(staging_of(out, options)).parent_path();
   if (!list.memory) list.memory = std::make_shared<EntryMemory>(options.memory, list.scratch);

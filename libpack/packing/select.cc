@@ -1,7 +1,5 @@
 #include "packhorse/packing/select.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include <tuple>
 
 #include "base/xxh3.h"
+#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -25,7 +24,7 @@ enum class Verdict : std::uint8_t { kKept, kNotIncluded, kExcluded, kDuplicate, 
 constexpr std::array<std::string_view, 6> kRules = {
     "",
     "matches no --include",
-    "matches an --exclude",
+    naming::kExcluded,
     "identical to another input (--deduplicate drop)",
     "beyond --sample-per-class",
     "beyond --limit",
@@ -46,25 +45,28 @@ struct Work {
   }
 };
 
-bool matches(const std::vector<std::string>& globs, const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const char* name = slash == std::string::npos ? path.c_str() : path.c_str() + slash + 1;
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    const bool whole = glob.find('/') != std::string::npos;
-    return ::fnmatch(glob.c_str(), whole ? path.c_str() : name, 0) == 0;
-  });
-}
-
 void apply_globs(Work& work, const SelectOptions& options) {
   if (options.include.empty() && options.exclude.empty()) return;
   for (std::size_t i = 0; i < work.size(); ++i) {
     const std::string path = work.full_path(i);
-    if (!options.include.empty() && !matches(options.include, path)) {
+    if (!options.include.empty() && !matches_any(options.include, path)) {
       work.verdicts[i] = Verdict::kNotIncluded;
-    } else if (matches(options.exclude, path)) {
+    } else if (matches_any(options.exclude, path)) {
       work.verdicts[i] = Verdict::kExcluded;
     }
   }
+}
+
+/// What could not be packed is no loss where it is not wanted.
+void apply_globs(SplitListing& split, const SelectOptions& options) {
+  std::erase_if(split.rejects, [&](const Reject& reject) {
+    const std::string path = split.split.empty() ? reject.path : split.split + "/" + reject.path;
+    const bool out = matches_any(options.exclude, path);
+    if (!out && (options.include.empty() || matches_any(options.include, path))) return false;
+    split.skips.push_back({reject.path, kRules.at(static_cast<std::size_t>(
+                                            out ? Verdict::kExcluded : Verdict::kNotIncluded))});
+    return true;
+  });
 }
 
 /// One of several identical inputs. Looked up once: it may lie in a file.
@@ -302,7 +304,10 @@ Selection select(const Source& source, Listing& listing, const SelectOptions& op
   if (!options.split.empty()) refuse_second_split(listing);
   const Present before(listing);
   std::vector<Work> works;
-  for (SplitListing& split : listing.splits) works.emplace_back(std::move(split));
+  for (SplitListing& split : listing.splits) {
+    apply_globs(split, options);
+    works.emplace_back(std::move(split));
+  }
   for (Work& work : works) apply_globs(work, options);
   const bool duplicates = options.duplicates != SelectOptions::Duplicates::kKeep;
   if (duplicates || !options.split.empty()) {

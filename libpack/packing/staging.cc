@@ -174,7 +174,9 @@ void Staging::clear_leftover(const fs::path& out, Finished finished) {
 namespace {
 
 bool lies_inside(const fs::path& path, const fs::path& of) {
-  const fs::path rest = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(of));
+  // A relative path that does not exist would stay relative.
+  const auto whole = [](const fs::path& one) { return fs::weakly_canonical(fs::absolute(one)); };
+  const fs::path rest = whole(path).lexically_relative(whole(of));
   return !rest.empty() && *rest.begin() != "..";
 }
 

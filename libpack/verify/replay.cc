@@ -131,6 +131,7 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
   refuse_lost_targets(manifest, *replay.source, given.list.targets);
   replay.options = options_of(manifest, *replay.source, given);
   ListOptions& listed = replay.options.list;
+  listed.exclude = replay.options.select.exclude;
   if (!listed.memory) listed.memory = std::make_shared<EntryMemory>(given.memory, listed.scratch);
   replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
   list(replay, classes, source);

@@ -56,6 +56,7 @@ def pack(
     keypoint_numbers: int | None = None,
     source_kind: str | None = None,
     split_folders: Mapping[str, str] | Sequence[str] | None = None,
+    classes_at: int | None = None,
     allow_odd_classes: bool = False,
     include: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
@@ -91,6 +92,7 @@ def pack(
     targets        which objects are in the images: "coco:FILE", or one for each split: {"val": "coco:FILE"}; "hf:FILE",
                    "yolo", "voc"; what else is said of them: ["classes:tags.csv", "caption:txt", "mask:seg.png"]
     split_folders  which folders are splits: {"train": "Training"}; [] = none
+    classes_at     which of the folders around an image is its class: the Nth from the source on
     shard_bytes    an int, "512MiB", or 0 for one shard a split
     memory         what the list of samples may take, an int or "512MiB"; the rest goes to a temporary file
     staging        of a URL: the directory where shards wait to be stored; else in the working directory
@@ -128,6 +130,7 @@ def verify(
     keypoint_numbers: int | None = None,
     source_kind: str | None = None,
     split_folders: Mapping[str, str] | Sequence[str] | None = None,
+    classes_at: int | None = None,
     include: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
     limit: int | None = None,
@@ -230,8 +233,8 @@ def export_index(
 
 _SOURCE_OPTIONS = (
     "classes labels path_column label_column label_ids label_pattern unlabelled fields key_dot field_from "
-    "optional_field_from targets target_classes target_keypoints keypoint_numbers source_kind split_folders include "
-    "exclude limit samples_per_class split deduplicate"
+    "optional_field_from targets target_classes target_keypoints keypoint_numbers source_kind split_folders classes_at "
+    "include exclude limit samples_per_class split deduplicate"
 ).split()
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 

@@ -106,6 +106,7 @@ void take_source_options(const Given& given, PackOptions& options) {
   take_label_options(given, options.list);
   if (given.has("split_folders"))
     options.list.split_folders = parse_split_folders(given.text("split_folders"));
+  given.take("classes_at", options.list.classes_at);
   take_field_options(given, options.list);
   take_target_options(given, options.list.targets);
   given.take("allow_odd_classes", options.list.allow_odd_classes);

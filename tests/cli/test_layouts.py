@@ -33,7 +33,8 @@ class Layout:
 
 
 def images(*folders, count=2):
-    return [f"{folder}/{i}.jpg" for folder in folders for i in range(count)]
+    """Files of unlike names in each folder: those of the same names would be renderings of the same pictures."""
+    return [f"{folder}/{folder.split('/')[-1]}{i}.jpg" for folder in folders for i in range(count)]
 
 
 def both(classes=("cat", "dog"), count=2):
@@ -49,6 +50,7 @@ def split(*folders, classes=CATS, count=2):
 
 
 PACKS = [
+    Layout("a fold in each split", [*split("train/fold1"), *split("val/fold2")], SPLIT),
     Layout("digits", images(*"0123456789"), {"": both("0123456789")}),
     Layout("val and test without train", split("val", "test"), {"test": both(), "val": both()}),
     Layout("Training and Testing", split("Training", "Testing"), {"test": both(), "train": both()}),
@@ -78,12 +80,6 @@ PACKS = [
         [*split("train", "val"), "annotations/train.json", "annotations/val.json"],
         SPLIT,
         skips={OUTSIDE_SPLITS: 2},
-    ),
-    Layout(
-        "splits and masks that are images",
-        [*split("train", "val"), *images("masks"), "labels.csv"],
-        SPLIT,
-        skips={OUTSIDE_SPLITS: 3},
     ),
     Layout(
         "splits and a folder without images",
@@ -121,27 +117,29 @@ PACKS = [
         {"": both(("bullet_train", "cat", "test_tube"))},
     ),
     Layout("classes that all are like one split", images("valley", "valve"), {"": both(("valley", "valve"))}),
-    Layout("images in a folder of each class", images("cat/images", "dog/images"), {"": both()}),
-    Layout("some classes with the same folders", images("cat/a", "cat/b", "dog/a", "dog/b", "cow"), {"": {"cat": 4, "cow": 2, "dog": 4}}),
-    Layout(
-        "labels beside the images of a class, as text",
-        [*images("cat/images", "dog/images"), "cat/labels/0.txt", "dog/labels/0.txt"],
-        {"": both()},
-        skips={NOT_AN_IMAGE: 2},
-    ),
     Layout("a class that one split lacks", [*split("train"), *images("val/cat")], {"train": both(), "val": {"cat": 2}}),
 ]
 
 REFUSES = [
-    Layout("YOLO", [*images("images"), "labels/0.txt"], refuses=["'images', 'labels'"]),
-    Layout("YOLO in splits, without data.yaml", [*images("train/images", "valid/images"), "train/labels/0.txt"], refuses=["'images', 'labels'"]),
+    Layout("splits and masks that are images", [*split("train", "val"), *images("masks")], refuses=["'masks' holds images", "--split-folders train=train,val=val"]),
+    Layout("images in a folder of each class", images("cat/images", "dog/images"), refuses=["lie deeper", "--classes-at 1  packs 4 images of 2 classes, cat and dog"]),
+    Layout("letters", images("a/abbey", "a/airport", "b/bar"), refuses=["--classes-at 2  packs 6 images of 3 classes, abbey ... bar", "--classes-at 1  packs 6 images of 2 classes, a and b"]),
+    Layout("some classes with the same folders", images("cat/a", "cat/b", "dog/a", "dog/b", "cow"), refuses=["some images lie directly", "--classes-at 1"]),
+    Layout("a copy of the whole", [*split("."), *split("data")], refuses=["some images lie directly", "/data  packs 4 images of 2 classes"]),
+    Layout("domains of which one lacks a class", images("p1/0", "p1/1", "p2/0", "p2/1", "p3/0"), refuses=["--classes-at 2  packs 10 images of 2 classes, 0 and 1"]),
+    Layout("numbered parts", images("X_images_part_1", "X_images_part_2"), refuses=["numbered parts", "--unlabelled"]),
+    Layout("renderings", ["HR/1.jpg", "HR/2.jpg", "LR/1.jpg", "LR/2.jpg"], refuses=["the same names", "--field-from mask.jpg=LR --unlabelled  packs 2 images without classes"]),
+    Layout("masks beside images", ["cat/1.jpg", "cat/1_mask.jpg", "dog/2.jpg", "dog/2_mask.jpg"], refuses=["'1_mask.jpg' beside '1.jpg'", "--field-from mask.jpg={dir}/{stem}_mask.jpg  packs 2 images of 2 classes, cat and dog"]),
+    Layout("classes that differ in case", images("cat", "Cat"), refuses=["'Cat', 'cat'", "letter case"]),
+    Layout("YOLO", [*images("images"), "labels/0.txt"], refuses=["'images'"]),
+    Layout("YOLO in splits, without data.yaml", [*images("train/images", "valid/images"), "train/labels/0.txt"], refuses=["'images'"]),
     Layout("YOLO with splits inside", [*images("images/train", "images/val"), "labels/train/0.txt"], refuses=["'train', 'val'", "instead of class folders"]),
     Layout("COCO", [*images("train2017", "val2017"), "annotations/instances.json"], refuses=["'train2017', 'val2017'", "instead of class folders"]),
-    Layout("images and masks", images("images", "masks"), refuses=["'images', 'masks'"]),
+    Layout("images and masks", images("images", "masks"), refuses=["'images'"]),
     Layout("VOC without annotations", images("VOC/JPEGImages", "VOC/SegmentationClass"), refuses=["'JPEGImages', 'SegmentationClass'"]),
     Layout("CelebA", [*images("img_align_celeba"), "list_attr_celeba.txt"], refuses=["only one class, 'img_align_celeba'"]),
     Layout("CelebA, doubled", images("img_align_celeba/img_align_celeba"), refuses=["only one class"]),
-    Layout("Oxford Pets", [*images("images"), "annotations/list.txt", *images("annotations/trimaps")], refuses=["'annotations', 'images'"]),
+    Layout("Oxford Pets", [*images("images"), "annotations/list.txt", *images("annotations/trimaps")], refuses=["deeper"]),
     Layout("Flowers 102", [*images("jpg"), "imagelabels.mat"], refuses=["'jpg'"]),
     Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["'images'"]),
     Layout("flat test folder", [*split("train"), *images("test")], refuses=["'test'", "--split-folders train=train"]),
@@ -149,7 +147,7 @@ REFUSES = [
     Layout(
         "val and valid",
         split("train", "val", "valid"),
-        refuses=["'val', 'valid'", "the split val", "choose one of 'val', 'valid', e.g. --split-folders train=train,val=val;"],
+        refuses=["'val', 'valid'", "the split val", "--split-folders train=train,val=val  packs"],
     ),
     Layout("train1 and train2", split("train1", "train2"), refuses=["the split train"]),
     Layout("an unknown split", split("train", "val", "extra"), refuses=["'extra'", "--split-folders train=train,val=val"]),
@@ -165,45 +163,44 @@ REFUSES = [
     Layout(
         "classes that differ in case between splits",
         [*split("train"), *split("val", classes=("Cat", "Dog"))],
-        refuses=["the split val has the classes 'Cat', 'Dog', and train has the same in different letter case"],
+        refuses=["'Cat', 'cat' differ only in letter case"],
     ),
     Layout(
         "class folders that lie deeper in one split",
         [*split("train"), *split("val/data")],
-        refuses=["the split val has the class 'data', which train lacks", "--split-folders train=train,val=val"],
+        refuses=["deeper", "--classes-at 2"],
     ),
     Layout("Kaggle: test/unknown", [*split("train"), *images("test/unknown")], refuses=["the split test has the class 'unknown'"]),
     Layout(
         "data sets side by side",
         [*split("dsA/train", "dsA/val"), *split("dsB/train", "dsB/val")],
-        refuses=["the class folders 'dsA', 'dsB' hold 'train', 'val'", "--split-folders train=dsA/train,val=dsA/val"],
+        refuses=["deeper", "--split-folders train=dsA/train,val=dsA/val  packs 8 images"],
     ),
     Layout(
         "MVTec",
         images(*(f"{thing}/{part}" for thing in ("bottle", "cable") for part in ("train/good", "test/bent", "ground_truth/bent"))),
-        refuses=["'bottle', 'cable' hold 'test', 'train'", "--split-folders test=bottle/test,train=bottle/train"],
+        refuses=["deeper", "--classes-at"],
     ),
-    Layout("folds", [*split("fold1"), *split("fold2")], refuses=["hold the same folders, 'cat', 'dog'", "--split-folders train=fold1,val=fold2"]),
+    Layout("folds", [*split("fold1"), *split("fold2")], refuses=["deeper", "--split-folders fold1=fold1,fold2=fold2"]),
     Layout(
         "Office-31: images of each domain",
         [*split("amazon/images"), *split("dslr/images"), *split("webcam/images")],
-        refuses=["all class folders ('amazon', 'dslr', 'webcam') hold the same folders, 'cat', 'dog'"],
+        refuses=["deeper", "--classes-at 3  packs 12 images of 2 classes, cat and dog"],
     ),
     Layout(
         "COVID: images and masks in each class",
         images("COVID/images", "COVID/masks", "Normal/images", "Normal/masks"),
-        refuses=["the class folders 'COVID', 'Normal' hold 'masks' beside images", "--exclude '*/masks/*' --allow-odd-classes"],
+        refuses=["deeper", "--classes-at 1"],
     ),
-    Layout("masks in a folder of one class", images("cat", "cat/masks", "dog"), refuses=["the class folder 'cat' holds 'masks' beside images"]),
-    Layout("splits with another word each", split("train_clean", "val_noisy"), refuses=["'train_clean', 'val_noisy'", "--split-folders train=train_clean,val=val_noisy"]),
+    Layout("masks in a folder of one class", images("cat", "cat/masks", "dog"), refuses=["some images lie directly", "--classes-at 1"]),
+    Layout("splits with another word each", split("train_clean", "val_noisy"), refuses=["deeper", "--split-folders train=train_clean,val=val_noisy"]),
     Layout("splits in a word", images("mytrain", "myval"), refuses=["named like splits: 'mytrain', 'myval'"]),
     Layout("evaluation with another word", images("train_clean", "eval_noisy"), refuses=["like splits"]),
-    Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, give --split-folders none"]),
-    Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
-    Layout("val without images", [*split("train"), "val/labels.csv"], refuses=["the split folder 'val' holds no image", "--split-folders train=train;"]),
+    Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "--classes-at 1  packs 6 images of 3 classes, fail ... test"]),
+    Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train  packs"]),
+    Layout("val without images", [*split("train"), "val/labels.csv"], refuses=["the split folder 'val' holds no image", "--split-folders train=train  packs"]),
     Layout("val without a file", [*split("train"), "val/"], refuses=["the split folder 'val' holds no image"]),
-    Layout("a fold in each split", [*split("train/fold1"), *split("val/fold2")], refuses=["the split val has the class 'fold2'"]),
-    Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images', 'masks'"]),
+    Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images'"]),
 ]
 
 TOLD = [
@@ -255,7 +252,7 @@ TOLD = [
         images("COVID/images", "COVID/masks", "Normal/images", "Normal/masks"),
         {"": both(("COVID", "Normal"))},
         skips={"matches an --exclude": 4},
-        options=("--exclude", "*/masks/*", "--allow-odd-classes"),
+        options=("--exclude", "*/masks/*", "--classes-at", "1"),
     ),
     Layout("names like splits are meant", images("mytrain", "myval"), {"": both(("mytrain", "myval"))}, options=("--split-folders", "none")),
     Layout("test is a class", images("fail", "pass", "test"), {"": both(("fail", "pass", "test"))}, options=("--split-folders", "none")),
@@ -407,7 +404,7 @@ def test_split_folders_that_make_no_sense_are_refused(tmp_path):
 def test_options_about_class_folders_are_refused_where_there_are_none(tmp_path):
     put(tmp_path / "1.jpg")
     put(tmp_path / "list.csv", "path,label\n1.jpg,cat\n")
-    for option in (("--split-folders", "none"), ("--allow-odd-classes",)):
+    for option in (("--split-folders", "none"), ("--classes-at", "1"), ("--allow-odd-classes",)):
         result = run("pack", tmp_path / "list.csv", tmp_path / "out", "--format", "wds", *option)
         assert result.code == USAGE and option[0] in result.err, result
 
@@ -423,7 +420,7 @@ def test_the_first_and_last_class_are_always_printed(tmp_path):
 
 def test_fields_are_no_images_and_no_folders_of_images(tmp_path):
     """Fields match only in the same case, also for an image without an extension; a field has no fields."""
-    fields = ["images/cat/0.seg.ppm", "images/cat/0.json", "images/cat/1.JSON", "images/cat/0.seg.json", "images/cat/named.json"]
+    fields = ["images/cat/cat0.seg.ppm", "images/cat/cat0.json", "images/cat/cat1.JSON", "images/cat/cat0.seg.json", "images/cat/named.json"]
     folder = build(Layout("", [*images("images/cat", "images/dog"), *fields, "seg/cat/9.seg.ppm"]), tmp_path / "source")
     put(folder / "images/cat/named", photo(8))
     trees = []

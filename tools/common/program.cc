@@ -99,7 +99,12 @@ void print_error(const char* program, const Error& error) {
   if (!error.path().empty()) text += "\n  where: " + printable(error.path().native());
   if (!error.key().empty())
     text += (error.path().empty() ? "\n  where: sample " : ", sample ") + printable(error.key());
-  if (!error.advice().empty()) text += "\n  next:  " + printable_text(error.advice());
+  const char* before = "\n  next:  ";  // an advice may have several lines
+  for (std::string_view rest = error.advice(); !rest.empty(); before = "\n         ") {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    text += before + printable_text(line);
+  }
   std::fputs((text + "\n").c_str(), stderr);
 }
 

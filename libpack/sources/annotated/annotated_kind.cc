@@ -19,7 +19,7 @@ constexpr std::array kAnnotated = {kCocoSource, kHfSource, kYoloSource, kVocSour
 /// Whether the options leave open what the source is.
 bool says_nothing(const ListOptions& options) {
   return options.targets.empty() && options.labels.empty() && !options.split_folders &&
-         options.fields.places.empty() &&
+         options.classes_at == 0 && options.fields.places.empty() &&
          !(options.fields.names && !options.fields.names->empty()) && !options.allow_odd_classes &&
          options.classes.empty();
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "annotations/darknet_data.h"
@@ -21,7 +22,8 @@
 #include "packhorse/dataset/url.h"
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
-#include "sources/folder/folder_walk.h"
+#include "sources/folder/folder_items.h"
+#include "sources/folder/read_folder.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse::yolo {
@@ -150,24 +152,36 @@ class YoloSource final : public Source {
     split.entries = EntryTable(memory);
     const bool one_folder = places.folders.size() == 1 && places.lists.empty();
     if (one_folder) split.origin = places.folders.front();
-    const FieldSet no_fields;
     const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
     if (!root) throw_errno("open", root_);
-    for (const std::string& folder : places.folders) {
-      FolderListing found{.entries = EntryTable(memory)};
-      const fs::path around = fs::canonical(root_ / folder).parent_path();
-      FolderWalk walk(no_fields, split.origin, with_all_above(around), listing_threads(), found);
-      walk.folder(root.get(), folder.empty() ? "." : folder, one_folder ? "" : folder, 0);
-      split.entries.append(std::move(found.entries));
-      split.rejects.insert(split.rejects.end(), found.rejects.begin(), found.rejects.end());
-      split.skips.insert(split.skips.end(), found.skips.begin(), found.skips.end());
-    }
+    for (const std::string& folder : places.folders)
+      add_folder(folder, one_folder ? "" : folder, memory, split);
     std::set<std::string> there;
     for (std::size_t i = 0; i < split.entries.size() && !places.lists.empty(); ++i)
       there.insert(split.entries.path_of(i));
     for (const std::string& list : places.lists) add_list(list, root.get(), there, split);
     split.entries.sort_by_path();
     return split;
+  }
+
+  /// Adds what is in a folder, by its paths below `prefix`.
+  void add_folder(const std::string& folder, const std::string& prefix,
+                  const std::shared_ptr<EntryMemory>& memory, SplitListing& split) const {
+    SourceContents found = read_folder(root_ / folder, {}, memory);
+    for (std::size_t i = 0; i < found.images.size() && !prefix.empty(); ++i) {
+      const std::string path = naming::join(prefix, found.images.path_of(i));
+      const auto [directory, name] = naming::directory_and_name(path);
+      split.entries.add(directory, name, found.images.facts(i));
+    }
+    if (prefix.empty()) split.entries.append(std::move(found.images));
+    for (const SourceContents::Other& other : found.others) {
+      const std::string path = printable(naming::join(prefix, other.path));
+      if (other.rule.empty()) {
+        split.rejects.push_back({path, other.reason});
+      } else {
+        split.skips.push_back({path, other.rule});
+      }
+    }
   }
 
   /// Adds the images that a .txt names, a path a line.
@@ -258,29 +272,27 @@ class YoloSource final : public Source {
     FolderIds label_folders;
     for (const std::string& folder : labels_.folders())
       label_folders.insert(file_id(root_ / folder));
-    std::string folder;
-    bool has_labels = false;
-    const auto is_known = [&](const std::string& path) {
-      const FolderId id = file_id(root_ / path);
-      if (id == FolderId()) return false;
-      if (known.contains(id) || listed.contains(id.second)) return true;
-      if (!YoloLabels::is_label_name(path)) return false;
-      if (const std::string_view own = naming::directory_of(path);
-          folder.empty() || folder != own) {
-        folder = own;
-        has_labels = label_folders.contains(file_id(root_ / folder));
-      }
-      return has_labels;
+    std::map<std::string, FolderId, std::less<>> ids;  // of folders
+    const auto id_of = [&](std::string_view folder) {
+      const auto [one, is_new] = ids.try_emplace(std::string(folder));
+      if (is_new) one->second = file_id(root_ / folder);
+      return one->second;
     };
-    FolderListing others;
-    const FolderIds above = with_all_above(fs::canonical(root_));
-    const UniqueFd fd = open_file(root_, O_RDONLY | O_DIRECTORY);
-    if (!fd) throw_errno("open", root_);
-    FolderItems items(fd.get(), above, listing_threads());
-    const FieldSet no_fields;
-    FolderWalk(no_fields, "", above, listing_threads(), others)
-        .outside(fd.get(), items, "", kNoSplit, is_known);
-    std::ranges::move(others.skips, std::back_inserter(listing.skips));
+    const auto is_known = [&](const std::string& path) {
+      std::string_view folder = naming::directory_of(path);
+      if (YoloLabels::is_label_name(path) && label_folders.contains(id_of(folder))) return true;
+      for (; !folder.empty(); folder = naming::directory_of(folder))
+        if (known.contains(id_of(folder))) return true;
+      const FolderId id = file_id(root_ / path);
+      return id != FolderId() && (known.contains(id) || listed.contains(id.second));
+    };
+    const SourceContents all = read_folder(root_, {}, nullptr);
+    const auto skip = [&](const std::string& path, std::string_view rule) {
+      if (!is_known(path)) listing.skips.push_back({printable(path), rule});
+    };
+    for (std::size_t i = 0; i < all.images.size(); ++i) skip(all.images.path_of(i), kNoSplit);
+    for (const SourceContents::Other& other : all.others)
+      skip(other.path, naming::is_outside_rule(other.rule) ? other.rule : kNoSplit);
   }
 
   /// A test split may have no labels; any other must.

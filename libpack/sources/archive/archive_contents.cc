@@ -33,7 +33,7 @@ class ContentsReader {
     contents_.images = EntryTable(memory);
   }
 
-  ArchiveContents run() {
+  SourceContents run() {
     while (scan_.next()) take(scan_.member());
     payloads_.seal();
     payloads_.done_with(file_);
@@ -43,8 +43,7 @@ class ContentsReader {
     attach_fields();
     for (const std::string& path : passed_over_)
       skip(path, naming::passed_over(naming::last_name(path)));
-    for (std::size_t i = 0; i < contents_.images.size(); ++i)
-      contents_.tree.add_image(contents_.images.path_of(i));
+    contents_.folders.assign(folders_.begin(), folders_.end());
     return std::move(contents_);
   }
 
@@ -68,11 +67,15 @@ class ContentsReader {
     }
     // One skip covers the member and all that is in it, as in a folder on disk.
     if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
-      contents_.tree.add_other(over);
+      folders_.emplace(naming::directory_of(over));
       passed_over_.emplace(over);
       return;
     }
-    contents_.tree.add_other(folder ? *path + '/' : *path);
+    if (naming::is_too_deep(*path)) {
+      if (!folder) contents_.outside.push_back({member.name, naming::kTooDeep});
+      return;
+    }
+    folders_.emplace(folder ? *path : naming::directory_of(*path));
     if (folder) return;
     if (member.type == Member::Type::kHardLink) {
       links_.push_back({*path, naming::clean_path(member.link).value_or(""), payloads_.size()});
@@ -238,8 +241,9 @@ class ContentsReader {
   const std::uint32_t file_;
   ArchiveScan scan_;
   const FieldSet& fields_;
-  ArchiveContents contents_;
+  SourceContents contents_;
   EntryTable images_;
+  std::set<std::string, std::less<>> folders_;
   std::set<std::string, std::less<>> passed_over_;  ///< files and folders, hidden or junk
   std::vector<Link> links_;
   std::unordered_map<std::string, Companion> companions_;  ///< by path
@@ -248,7 +252,7 @@ class ContentsReader {
 
 }  // namespace
 
-ArchiveContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
+SourceContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
                               const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
   return ContentsReader(payloads, file, path, fields, memory).run();
 }

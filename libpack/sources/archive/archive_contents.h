@@ -3,14 +3,15 @@
 #include <filesystem>
 
 #include "archive/payloads.h"
-#include "sources/archive/archive_layout.h"
+#include "sources/fields/field_set.h"
+#include "sources/layout/source_contents.h"
 
 namespace packhorse {
 
 /// Goes through file `file` of `payloads` and the archives directly in it. Keeps images and
 /// whatever could be one of an image's `fields`, and decides about every other member. Sets the
 /// images' fields that lie beside them. `memory`: for the images.
-ArchiveContents read_contents(Payloads& payloads, std::uint32_t file,
+SourceContents read_contents(Payloads& payloads, std::uint32_t file,
                               const std::filesystem::path& path, const FieldSet& fields,
                               const std::shared_ptr<EntryMemory>& memory = nullptr);
 

@@ -5,9 +5,8 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/archive/archive_contents.h"
-#include "sources/archive/archive_layout.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/class_doubts.h"
+#include "sources/layout/lay_out.h"
 #include "sources/payload_source.h"
 
 namespace packhorse::archive_file {
@@ -24,8 +23,14 @@ class ArchiveSource final : public PayloadSource {
     const FieldSet fields(options.fields, path_);
     payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path_);
-    ArchiveContents contents = read_contents(*payloads_, file, path_, fields, options.memory);
-    const Layout layout = find_layout(contents.tree, options, fields, path_);
+    SourceContents contents = read_contents(*payloads_, file, path_, fields, options.memory);
+    contents.look = careful_look(contents, [&](std::size_t i, std::vector<std::byte>& bytes) {
+      Input image;
+      payloads_->read(contents.images.facts(i), image);
+      bytes = std::move(image.bytes);
+    });
+    leave_out(contents, options.exclude);
+    const Layout layout = find_layout(contents, fields, options, path_);
     Listing listing = lay_out(contents, layout, options, path_);
     attach_fields(listing, layout, fields, std::move(contents.field_files), path_,
                   [this](const EntryTable::Facts& facts, const FoundFields& found) {
@@ -34,7 +39,6 @@ class ArchiveSource final : public PayloadSource {
     give_labels(layout.given_labels(options, path_), listing);
     naming::refuse_empty(listing, path_,
                          "packhorse expects class folders in an archive: <class>/<image>");
-    doubt_classes(listing, options, layout);
     listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), path_);
     return listing;
   }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 
+#include "archive/archive_scan.h"
 #include "archive/payloads.h"
-#include "base/parallel.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
@@ -16,11 +15,9 @@
 #include "packhorse/base/printable.h"
 #include "sources/adoptable.h"
 #include "sources/archive/archive_contents.h"
-#include "sources/archive/archive_layout.h"
-#include "sources/folder/disk_tree.h"
-#include "sources/folder/folder_walk.h"
+#include "sources/folder/read_folder.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/class_doubts.h"
+#include "sources/layout/lay_out.h"
 #include "sources/layout/layout.h"
 
 namespace packhorse::folder {
@@ -29,88 +26,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder whose folders are classes: the source, a folder in it, or one of its splits.
-struct Root : Layout::Root {
-  Root(const Layout::Root& root, OpenFolder opened) : Layout::Root(root), open(std::move(opened)) {
-    open.items.look_at_files(open.fd.get(), listing_threads());
-  }
-  OpenFolder open;
-};
-
-/// The paths of the class folders.
-using ClassFolders = std::multimap<FolderId, std::string>;
-
-/// Joins the listings of class folders in the folders' order. Each is appended as soon as all
-/// before it are in; otherwise nearly all of them would be held twice at the end.
-class InOrder {
- public:
-  InOrder(std::size_t n, SplitListing& out, std::vector<FieldFile>& field_files)
-      : waiting_(n), out_(out), field_files_(field_files) {}
-
-  void put(std::size_t i, FolderListing&& listing) {
-    listing.entries.settle();  // it may wait for long
-    const std::scoped_lock lock(mutex_);
-    waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
-    while (next_ < waiting_.size() && waiting_[next_]) {
-      // Taken out first: what fails half way must not be met again by another thread.
-      const std::unique_ptr<FolderListing> ready = std::move(waiting_[next_++]);
-      out_.entries.append(std::move(ready->entries));
-      std::move(ready->rejects.begin(), ready->rejects.end(), std::back_inserter(out_.rejects));
-      std::move(ready->skips.begin(), ready->skips.end(), std::back_inserter(out_.skips));
-      std::move(ready->field_files.begin(), ready->field_files.end(),
-                std::back_inserter(field_files_));
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<FolderListing>> waiting_;
-  SplitListing& out_;
-  std::vector<FieldFile>& field_files_;
-  std::size_t next_ = 0;
-};
-
 class FolderSource final : public Source {
  public:
   explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
 
   Listing list(const ListOptions& options) override {
     fields_ = FieldSet(options.fields, root_);
-    std::optional<DiskTree> tree(std::in_place, root_, fields_, listing_threads());
-    layout_ = find_layout(*tree, options, fields_, root_);
-    std::vector<Root> roots;
-    for (const Layout::Root& root : layout_.roots) {
-      if (!root.archive) roots.emplace_back(root, tree->take(root.folder));
-    }
-    std::optional<OpenFolder> around;
-    if (!layout_.is_root("")) around = tree->take("");
-    tree.reset();  // its other folders may be large
-    Listing listing;
-    listing.notes = layout_.notes;
-    listing.doubts = layout_.doubts;
-    std::vector<Listing> archives;
-    for (const Layout::Root& root : layout_.roots) {
-      if (root.archive) archives.push_back(list_archive(root, options));
-    }
-    listing.classes = class_names(options, roots, archives);
-    std::vector<FieldFile> field_files;
-    ClassFolders class_folders;
-    auto root = roots.begin();
-    auto archive = archives.begin();
-    for (const Layout::Root& one : layout_.roots) {
-      if (one.archive) {
-        take_archive(listing, *archive++, one);
-      } else {
-        fill(listing, *root++, class_folders, field_files, options.memory);
-      }
-    }
-    if (options.classes.empty()) doubt_same(class_folders, listing.doubts);
-    UnreadableFolders unreadable;
-    if (around) listing.skips = skips_outside(*around, field_files, unreadable);
+    SourceContents contents = read_folder(root_, fields_, options.memory);
+    std::map<std::string, Listing> archives;
+    contents.classes_of_archive = [&](const std::string& path) {
+      return classes_of(path, options, archives);
+    };
+    contents.look = careful_look(contents, [&](std::size_t i, std::vector<std::byte>& bytes) {
+      folder_.read(contents.images.path_of(i), contents.images.size_of(i), bytes);
+    });
+    leave_out(contents, options.exclude);
+    layout_ = find_layout(contents, fields_, options, root_);
+    std::vector<FieldFile> field_files = std::move(contents.field_files);
+    const UnreadableFolders unreadable = std::move(contents.unreadable);
+    Listing listing = lay_out(contents, layout_, options, root_);
+    for (std::size_t r = 0; r < layout_.roots.size(); ++r)
+      if (layout_.roots[r].archive)
+        take_archive(listing, archives.at(layout_.roots[r].folder), layout_.roots[r], r);
     attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps, unreadable);
     give_labels(layout_.given_labels(options, root_), listing);
     refuse_empty(listing);
-    doubt_classes(listing, options, layout_);
     listing.fields = occurring_fields(listing);
     return listing;
   }
@@ -175,9 +115,23 @@ class FolderSource final : public Source {
     return place->file_of(root->place_of(path)).value_or("");
   }
 
-  /// Lists an archive in the folder that is a split; its labels are places in its own class list.
-  Listing list_archive(const Layout::Root& root, const ListOptions& options) {
-    const fs::path path = root_ / root.folder;
+  /// The class folders in the archive at a path in the source, which becomes a split; nothing when
+  /// it is none.
+  std::optional<std::set<std::string>> classes_of(const std::string& path,
+                                                  const ListOptions& options,
+                                                  std::map<std::string, Listing>& archives) {
+    std::error_code code;
+    const fs::path file = root_ / path;
+    if (!fs::is_regular_file(file, code) ||
+        !(has_archive_name(file.native()) || is_archive(open_for_reading(file).get(), file)))
+      return std::nullopt;
+    const Listing& listing = archives.emplace(path, list_archive(path, options)).first->second;
+    return std::set<std::string>(listing.classes.begin(), listing.classes.end());
+  }
+
+  /// Lists an archive that is a split; its labels are places in its own class list.
+  Listing list_archive(const std::string& folder, const ListOptions& options) {
+    const fs::path path = root_ / folder;
     if (fields_.any_elsewhere()) {
       throw Error(ErrorKind::kUsage, "--field-from cannot look into an archive that is a split",
                   path, "pack the archive alone, or unpack it and name its folder");
@@ -186,21 +140,28 @@ class FolderSource final : public Source {
     const std::uint32_t file = payloads_->add_file(path);
     ListOptions inside;
     inside.classes = options.classes;
+    inside.classes_at = options.classes_at;
+    inside.allow_odd_classes = options.allow_odd_classes;
     inside.split_folders.emplace();
     inside.memory = options.memory;
-    if (root.given) inside.labels.files.emplace("", path);  // its folders mean nothing
-    const ArchiveContents contents = read_contents(*payloads_, file, path, fields_, options.memory);
-    Listing listing =
-        lay_out(contents, find_layout(contents.tree, inside, fields_, path), inside, path);
+    const auto given = std::find_if(
+        options.split_folders->begin(), options.split_folders->end(),
+        [&](const SplitFolder& one) { return one.folder == folder; });
+    if (options.labels.for_all() || options.labels.covers(given->split))
+      inside.labels.files.emplace("", path);  // its folders mean nothing
+    SourceContents contents = read_contents(*payloads_, file, path, fields_, options.memory);
+    const Layout layout = find_layout(contents, fields_, inside, path);
+    Listing listing = lay_out(contents, layout, inside, path);
     SplitListing& split = listing.splits.front();
-    split.split = root.split;
-    split.origin = naming::join(root.folder, split.origin);
+    split.split = given->split;
+    split.origin = naming::join(folder, split.origin);
     archives_.insert(split.origin);
     return listing;
   }
 
-  /// Adds the listing of an archive.
-  static void take_archive(Listing& listing, Listing& archive, const Layout::Root& root) {
+  /// Puts the listing of an archive in the place of its root.
+  static void take_archive(Listing& listing, Listing& archive, const Layout::Root& root,
+                           std::size_t place) {
     SplitListing& split = archive.splits.front();
     const auto labels = naming::labels_of(listing.classes);
     split.entries.relabel([&](std::size_t i) {
@@ -210,7 +171,7 @@ class FolderSource final : public Source {
     for (const Skip& skip : archive.skips)
       listing.skips.push_back({printable(root.folder) + '/' + skip.path, skip.rule});
     listing.doubts.insert(listing.doubts.end(), archive.doubts.begin(), archive.doubts.end());
-    listing.splits.push_back(std::move(split));
+    listing.splits[place] = std::move(split);
   }
 
   void read_fields(const std::string& image, const SplitListing& split,
@@ -234,96 +195,6 @@ class FolderSource final : public Source {
     if (bytes != facts.field_bytes)
       throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
                   root_ / image);
-  }
-
-  /// The class folders of all roots whose labels are not given.
-  std::vector<std::string> class_names(const ListOptions& options, const std::vector<Root>& roots,
-                                       const std::vector<Listing>& archives) const {
-    std::set<std::string> found;
-    for (const Root& root : roots) {
-      if (root.given) continue;
-      for (const std::string& name : root.open.items.folders())
-        if (!root.holds_fields(name)) found.insert(name);
-    }
-    for (const Listing& archive : archives)
-      found.insert(archive.classes.begin(), archive.classes.end());
-    return naming::class_names(options.classes, found, root_);
-  }
-
-  std::vector<Skip> skips_outside(OpenFolder& source, std::vector<FieldFile>& field_files,
-                                  UnreadableFolders& unreadable) const {
-    FolderListing outside;
-    FolderWalk(fields_, "", source.above, listing_threads(), outside)
-        .outside(source.fd.get(), source.items, "", layout_.rule_outside(),
-                 [&](const std::string& folder) { return layout_.is_root(folder); });
-    std::move(outside.field_files.begin(), outside.field_files.end(),
-              std::back_inserter(field_files));
-    unreadable = std::move(outside.unreadable);
-    return std::move(outside.skips);
-  }
-
-  /// Adds a doubt when links make one folder into two class folders.
-  static void doubt_same(const ClassFolders& folders, std::vector<Doubt>& doubts) {
-    const auto two_classes = [](const ClassFolders::value_type& a,
-                                const ClassFolders::value_type& b) {
-      return a.first == b.first && naming::last_name(a.second) != naming::last_name(b.second);
-    };
-    const auto same = std::adjacent_find(folders.begin(), folders.end(), two_classes);
-    if (same == folders.end()) return;
-    doubts.push_back({Doubt::Kind::kLayout,
-                      "the class folders " +
-                          naming::quoted({same->second, std::next(same)->second}) +
-                          " are the same folder, so its images would have two labels",
-                      "remove the link; if both classes are meant, give --allow-odd-classes, or "
-                      "--classes FILE"});
-  }
-
-  /// Lists one root.
-  void fill(Listing& listing, const Root& root, ClassFolders& class_folders,
-            std::vector<FieldFile>& field_files, const std::shared_ptr<EntryMemory>& memory) const {
-    const auto labels = naming::labels_of(listing.classes);
-    SplitListing& out = listing.splits.emplace_back();
-    out.split = root.split;
-    out.origin = root.folder;
-    out.entries = EntryTable(memory);
-    // Folders in the order of the paths below them, so that nothing is left to sort.
-    std::vector<std::string> folders = root.open.items.folders();
-    std::sort(folders.begin(), folders.end(),
-              [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
-    InOrder parts(folders.size() + 1, out, field_files);
-    parts.put(0, top_files(root, memory));
-    std::vector<std::optional<FolderId>> ids(folders.size());
-    run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
-      FolderListing part{.entries = EntryTable(memory)};
-      FolderWalk walk(fields_, root.folder, root.open.above, listing_threads(), part);
-      const bool is_class = !root.given && !root.holds_fields(folders[i]);
-      ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
-                           is_class ? labels.at(folders[i]) : 0);
-      if (root.holds_fields(folders[i])) skip_all(part);
-      part.entries.sort_by_path();
-      parts.put(i + 1, std::move(part));
-    });
-    out.entries.sort_by_path();
-    for (std::size_t i = 0; i < folders.size(); ++i)
-      if (ids[i] && !root.given && !root.holds_fields(folders[i]))
-        class_folders.emplace(*ids[i], naming::join(root.folder, folders[i]));
-  }
-
-  FolderListing top_files(const Root& root, const std::shared_ptr<EntryMemory>& memory) const {
-    FolderListing part{.entries = EntryTable(memory)};
-    FolderWalk(fields_, root.folder, root.open.above, listing_threads(), part)
-        .files(root.open.fd.get(), root.open.items, "", 0);
-    if (root.given) return part;
-    for (std::size_t i = 0; i < part.entries.size(); ++i)
-      part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
-    part.entries = {};
-    return part;
-  }
-
-  static void skip_all(FolderListing& part) {
-    for (std::size_t i = 0; i < part.entries.size(); ++i)
-      part.skips.push_back({printable(part.entries.path_of(i)), naming::kInFieldFolder});
-    part.entries = {};
   }
 
   ListedFolder folder_;

@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kTooLarge = "its extra fields have more than 4 GiB together";
+using naming::shown;
 
-std::string shown(const std::string& path) { return "'" + printable(path) + "'"; }
+constexpr const char* kTooLarge = "its extra fields have more than 4 GiB together";
 
 /// A path without the extension of its file.
 std::string_view without_extension(std::string_view path) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,17 +12,6 @@
 #include "sources/layout/layout.h"
 
 namespace packhorse {
-
-/// A file that may be the field of an image elsewhere in the source.
-struct FieldFile {
-  std::string path;  ///< in the source
-  std::uint64_t size = 0;
-  std::int64_t stamp = 0;
-  std::uint64_t locator = 0;
-};
-
-/// Folders that could not be listed, by their paths in the source, and why.
-using UnreadableFolders = std::map<std::string, std::string, std::less<>>;
 
 /// The fields found for an image, by their numbers.
 using FoundFields = std::vector<std::pair<std::size_t, const FieldFile*>>;

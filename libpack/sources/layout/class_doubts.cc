@@ -1,242 +1,232 @@
 #include "sources/layout/class_doubts.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
+#include "labels/unicode.h"
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
-#include "sources/layout/field_advice.h"
 #include "sources/layout/folder_roles.h"
-#include "sources/layout/inside_doubts.h"
-#include "sources/layout/layout.h"
+#include "sources/layout/lookalikes.h"
 
 namespace packhorse {
 
 namespace {
 
-using Kind = FolderRole::Kind;
+using Id = Tree::Id;
+using DoubtKind = Doubt::Kind;
 using Names = std::vector<std::string>;
 using naming::quoted;
 
-constexpr const char* kMeant = "--allow-odd-classes, or --classes FILE";
+Names listed(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
 
 /// "class 'a'" or "classes 'a', 'b'"
 std::string counted(const char* one, const char* several, const Names& names) {
   return (names.size() == 1 ? one : several) + (" " + quoted(names));
 }
 
-/// Marks the labels that have an image in a split, or a reject that would have been one.
-std::vector<bool> used_labels(const SplitListing& split, const Names& classes) {
-  std::vector<bool> used(classes.size());
-  std::set<std::string, std::less<>> rejected;
-  for (std::size_t i = 0; i < split.entries.size(); ++i)
-    used[static_cast<std::size_t>(split.entries.label_of(i))] = true;
-  for (const Reject& reject : split.rejects) {
-    const std::string_view folder = naming::cut_first(reject.path).first;
-    if (!rejected.contains(folder)) rejected.emplace(folder);
-  }
-  for (std::size_t label = 0; label < used.size(); ++label) {
-    if (rejected.contains(printable(classes[label]))) used[label] = true;
-  }
-  return used;
-}
-
 class ClassDoubts {
  public:
-  ClassDoubts(Listing& listing, const ListOptions& options, const Layout& layout)
-      : listing_(listing), options_(options), layout_(layout), classes_(listing.classes) {
-    for (const SplitListing& split : listing.splits) used_.push_back(used_labels(split, classes_));
+  ClassDoubts(Layout& layout, const Tree& tree, const SourceContents& contents,
+              const ListOptions& options)
+      : layout_(layout), tree_(tree), contents_(contents), options_(options) {}
+
+  void add_all() {
+    if (!contents_.datasets.empty())
+      add(DoubtKind::kLayout, "the source holds packed data, " + quoted(contents_.datasets) +
+                                  ", beside what it may have been packed from");
+    if (layout_.some_by_folders() && options_.classes_at == 0) {
+      add_deeper();
+      add_twins();
+      add_hinted_splits();
+      add_names();
+      add_parts();
+      add_renderings();
+      add_companions();
+    }
+    if (options_.classes_at == 0) {
+      add_renamed();
+      add_other_splits();
+      if (layout_.some_by_folders()) add_few();
+    }
   }
 
-  /// Adds the gravest doubt first.
-  void add_all() {
-    if (!layout_.some_by_folders()) return add_other_splits();
-    doubt_inside(listing_, options_, layout_);
-    if (!options_.split_folders) add_named_like_splits();
-    add_names();
-    add_other_splits();
-    add_empty();
-    add_one();
+  /// Adds a doubt for splits without images, wherever the labels come from.
+  void add_empty_splits() {
+    Names empty;
+    for (const Layout::Root& root : layout_.roots) {
+      const auto folder = tree_.find(root.folder);
+      if (!root.archive && folder && !tree_[*folder].holds()) empty.push_back(root.folder);
+    }
+    if (empty.empty() || empty.size() == layout_.roots.size()) return;
+    add(DoubtKind::kEmptySplit, "the " + counted("split folder", "split folders", empty) +
+                                    (empty.size() == 1 ? " holds" : " hold") + " no image");
   }
 
  private:
-  void add(Doubt::Kind kind, std::string what, std::string advice) {
-    listing_.doubts.push_back({kind, std::move(what), std::move(advice)});
+  void add(DoubtKind kind, std::string what) {
+    layout_.doubts.push_back({kind, std::move(what), {}});
   }
 
-  bool used_anywhere(std::size_t label) const {
-    return std::any_of(used_.begin(), used_.end(),
-                       [&](const std::vector<bool>& used) { return used[label]; });
+  /// Adds a doubt where images lie deeper than directly in the class folders.
+  void add_deeper() {
+    for (const Layout::Root& root : layout_.roots) {
+      if (root.given || root.archive) continue;
+      std::uint64_t direct = 0, deeper = 0;
+      std::string example;
+      for (const Id id : tree_.holding(*tree_.find(root.folder))) {
+        direct += tree_[id].images;
+        deeper += tree_[id].below - tree_[id].images;
+        if (!example.empty() || tree_[id].below == tree_[id].images) continue;
+        Id inner = id;
+        while (tree_[inner].images == 0 || inner == id) {
+          const std::vector<Id> holding = tree_.holding(inner);
+          const auto next = std::find_if(holding.begin(), holding.end(),
+                                         [&](Id one) { return tree_[one].below > 0; });
+          if (next == holding.end()) break;
+          inner = *next;
+        }
+        example = tree_[inner].path;
+      }
+      if (deeper == 0) continue;
+      const std::string where = ", such as those in '" + printable(example) + "'";
+      return add(DoubtKind::kLayout,
+                 direct == 0
+                     ? "the images lie deeper than in SOURCE/<class>/" + where +
+                           ", so it is not clear which folders are the classes"
+                     : "some images lie directly in the class folders, and others deeper" + where +
+                           ", so it is not clear which folders are the classes");
+    }
+  }
+
+  /// Adds a doubt when links make one folder into two class folders.
+  void add_twins() {
+    for (const auto& [one, other] : contents_.twins) {
+      std::string_view below, other_below;
+      const Layout::Root* root = layout_.root_of(one + "/x", below);
+      const Layout::Root* other_root = layout_.root_of(other + "/x", other_below);
+      if (root == nullptr || other_root == nullptr || root->given || other_root->given) continue;
+      if (root->class_of(below) == other_root->class_of(other_below)) continue;
+      return add(DoubtKind::kLayout, "the class folders " + quoted({one, other}) +
+                                         " are the same folder, so its images would have two labels");
+    }
   }
 
   /// Adds a doubt when all class names resemble splits: that is no accident, even where the strict
   /// rule does not count them as splits.
-  void add_named_like_splits() {
+  void add_hinted_splits() {
+    if (!layout_.roots.front().split.empty() || options_.split_folders) return;
     std::set<std::string_view> meant;
-    std::vector<SplitFolder> first;
-    const SplitListing& whole = listing_.splits.front();
-    if (!whole.split.empty()) return;
-    for (const std::string& name : classes_) {
+    for (const std::string& name : layout_.classes) {
       const std::set<std::string_view> hinted = splits_hinted(name);
       if (hinted.empty()) return;
-      const std::string_view split = *hinted.rbegin();
-      if (meant.insert(split).second && !split.empty())
-        first.push_back({std::string(split), naming::join(whole.origin, name)});
+      meant.insert(*hinted.rbegin());
     }
-    if (meant.size() < 2) return;
-    add(Doubt::Kind::kLayout, "all classes would be named like splits: " + quoted(classes_),
-        "say which folder is which split, e.g. " + split_folders_option(first) +
-            "; if these are classes, give --split-folders none");
+    if (meant.size() > 1)
+      add(DoubtKind::kLayout,
+          "all classes would be named like splits: " + quoted(listed(layout_.classes)));
+  }
+
+  /// Adds a doubt for classes that are called as parts of a dataset are.
+  void add_names() {
+    const Names classes = listed(layout_.classes);
+    const std::vector<FolderRole> roles = roles_of(classes);
+    Names odd;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      using Kind = FolderRole::Kind;
+      const bool split = roles[i].kind == Kind::kSplit || roles[i].kind == Kind::kUnclearSplit;
+      if (roles[i].kind != Kind::kPlain && !(split && options_.split_folders))
+        odd.push_back(classes[i]);
+    }
+    if (!odd.empty())
+      add(DoubtKind::kClassName, "a class would be named " + quoted(odd) +
+                                     ", which is a name for a part of a dataset, not for a class");
+  }
+
+  void add_parts() {
+    const Names parts = numbered_parts(layout_.classes);
+    if (!parts.empty())
+      add(DoubtKind::kLayout,
+          "the folders " + quoted(parts) + " look like numbered parts of a dataset, not like classes");
+  }
+
+  void add_renderings() {
+    for (const Layout::Root& root : layout_.roots) {
+      if (root.given || root.archive) continue;
+      const Names same = renderings(contents_, root);
+      if (!same.empty())
+        return add(DoubtKind::kLayout,
+                   "the files in the folders " + quoted(same) +
+                       " have the same names, as renderings of the same pictures have");
+    }
+  }
+
+  void add_companions() {
+    const std::optional<Companions> found = companions_in(contents_, layout_);
+    if (found)
+      add(DoubtKind::kLayout,
+          std::to_string(found->count) +
+              (found->count == 1 ? " file beside an image is" : " files beside images are") +
+              " named like a mask, or another form, of it: '" + printable(found->file) +
+              "' beside '" + printable(found->image) + "' in '" +
+              printable(found->class_folder) + "'");
+  }
+
+  /// Adds a doubt for names that people cannot tell apart.
+  void add_renamed() {
+    std::map<std::string, std::string> folded;
+    for (const std::string& name : layout_.classes) {
+      const auto [other, is_new] = folded.emplace(case_folded(name), name);
+      if (!is_new)
+        return add(DoubtKind::kSplitClasses,
+                   "the classes " + quoted({other->second, name}) +
+                       " differ only in letter case or in how their letters are encoded");
+    }
   }
 
   /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
   void add_other_splits() {
-    const bool by_folders = layout_.some_by_folders();
-    const std::vector<SplitListing>& splits = listing_.splits;
-    const auto train = std::find_if(splits.begin(), splits.end(),
-                                    [](const SplitListing& one) { return one.split == "train"; });
-    if (train == splits.end()) return;
-    const std::vector<bool>& trained = used_[static_cast<std::size_t>(train - splits.begin())];
-    std::set<std::string> in_train;
-    for (std::size_t label = 0; label < classes_.size(); ++label) {
-      if (trained[label]) in_train.insert(lower_case(classes_[label]));
-    }
-    for (std::size_t s = 0; s < splits.size(); ++s) {
-      Names other, by_case;
-      for (std::size_t label = 0; label < classes_.size(); ++label) {
-        if (!used_[s][label] || trained[label]) continue;
-        const bool alike = in_train.contains(lower_case(classes_[label]));
-        (alike ? by_case : other).push_back(classes_[label]);
-      }
-      const auto has = [&](const Names& names) {
-        return "the split " + splits[s].split + " has the " + counted("class", "classes", names);
-      };
-      if (!by_case.empty()) {
-        add(Doubt::Kind::kSplitClasses,
-            has(by_case) + ", and train has the same in different letter case",
-            std::string(
-                "give a class the same name in all splits; if they are different classes, give ") +
-                kMeant);
-      }
-      if (!other.empty()) {
-        add(Doubt::Kind::kSplitClasses, has(other) + ", which train lacks",
-            (by_folders
-                 ? "give all splits the same class folders; if those are deeper, point "
-                   "--split-folders at the folders that hold them, or leave a split out by naming "
-                   "only the others; the current choice is " +
-                       split_folders_option(told_splits())
-                 : std::string("give the labels of all splits the same class names")) +
-                "; if different classes are meant, give " + kMeant);
-      }
+    const auto train = std::find_if(layout_.roots.begin(), layout_.roots.end(),
+                                    [](const auto& root) { return root.split == "train"; });
+    if (train == layout_.roots.end() || train->given) return;
+    for (const Layout::Root& root : layout_.roots) {
+      Names other;
+      std::set_difference(root.classes.begin(), root.classes.end(), train->classes.begin(),
+                          train->classes.end(), std::back_inserter(other));
+      if (!other.empty())
+        add(DoubtKind::kSplitClasses, "the split " + root.split + " has the " +
+                                          counted("class", "classes", other) +
+                                          ", which train lacks");
     }
   }
 
-  /// What --split-folders would have to say to get the splits that were found.
-  std::vector<SplitFolder> told_splits() const {
-    std::vector<SplitFolder> told;
-    for (const SplitListing& split : listing_.splits) told.push_back({split.split, split.origin});
-    return told;
-  }
-
-  void add_names() {
-    const std::vector<FolderRole> roles = roles_of(classes_);
-    Names odd;
-    for (std::size_t label = 0; label < classes_.size(); ++label) {
-      const Kind kind = roles[label].kind;
-      const bool split = kind == Kind::kSplit || kind == Kind::kUnclearSplit;
-      if (kind != Kind::kPlain && !(split && options_.split_folders))
-        odd.push_back(classes_[label]);
-    }
-    if (odd.empty()) return;
-    add(Doubt::Kind::kClassName,
-        "a class would be named " + quoted(odd) +
-            ", which is a name for a part of a dataset, not for a class",
-        as_fields(roles) +
-            "give the folder that holds the class folders as the source, or describe the source "
-            "with "
-            "--split-folders or --labels; if these are classes, give --allow-odd-classes, or list "
-            "all "
-            "classes with --classes FILE");
-  }
-
-  /// The advice to pack files named like masks or labels as fields of the images beside them.
-  std::string as_fields(const std::vector<FolderRole>& roles) const {
-    std::vector<FieldFolder> folders;
-    Names names;
-    bool images = false, classes = false;
-    for (std::size_t label = 0; label < classes_.size(); ++label) {
-      const Kind kind = roles[label].kind;
-      images = images || kind == Kind::kImages;
-      classes = classes || kind == Kind::kPlain;
-      if (kind != Kind::kBeside) continue;
-      folders.push_back({classes_[label], classes_[label]});
-      names.push_back(classes_[label]);
-    }
-    const std::string options =
-        field_options(listing_.splits.front(), layout_.roots.front(), folders);
-    if (options.empty())
-      return images && !classes ? "if the images have no classes, give --unlabelled; else " : "";
-    // Boxes need their classes told, which a folder of texts does not hold.
-    const bool boxes = names.front() == "labels" && options.find(" txt=") != std::string::npos;
-    return "if " + quoted(names) + (names.size() == 1 ? " holds" : " hold") +
-           " what belongs to the images, give " + options +
-           (classes ? "" : ", and --unlabelled if they have no classes") +
-           (boxes ? " (labels of YOLO: and --targets yolo --target-classes FILE)" : "") + "; else ";
-  }
-
-  void add_empty() {
+  /// Adds doubts for classes without images, and for a single one.
+  void add_few() {
     Names empty;
-    for (std::size_t label = 0; label < classes_.size(); ++label) {
-      if (!used_anywhere(label)) empty.push_back(classes_[label]);
-    }
-    if (empty.empty()) return;
-    add(Doubt::Kind::kEmptyClass,
-        "the " + counted("class folder", "class folders", empty) +
-            (empty.size() == 1 ? " holds" : " hold") + " no image",
-        std::string("remove it; if it is meant, give ") + kMeant);
+    for (const std::string& name : layout_.classes)
+      if (std::none_of(layout_.roots.begin(), layout_.roots.end(),
+                       [&](const Layout::Root& root) { return root.classes.contains(name); }))
+        empty.push_back(name);
+    if (!empty.empty())
+      add(DoubtKind::kEmptyClass, "the " + counted("class folder", "class folders", empty) +
+                                      (empty.size() == 1 ? " holds" : " hold") + " no image");
+    if (layout_.classes.size() == 1)
+      add(DoubtKind::kOneClass, "there is only one class, " + quoted(listed(layout_.classes)));
   }
 
-  void add_one() {
-    if (classes_.size() != 1) return;
-    add(Doubt::Kind::kOneClass, "there is only one class, " + quoted(classes_),
-        std::string("give the folder that holds the class folders as the source; if one class is "
-                    "meant, give ") +
-            kMeant);
-  }
-
-  Listing& listing_;
+  Layout& layout_;
+  const Tree& tree_;
+  const SourceContents& contents_;
   const ListOptions& options_;
-  const Layout& layout_;
-  const Names& classes_;
-  std::vector<std::vector<bool>> used_;  ///< by split and label
 };
-
-/// Adds a doubt for splits without images, wherever the labels come from.
-void doubt_empty_splits(Listing& listing) {
-  Names empty;
-  std::vector<SplitFolder> others;
-  for (const SplitListing& split : listing.splits) {
-    if (split.entries.size() + split.rejects.size() == 0) {
-      empty.push_back(split.prefix());
-    } else {
-      others.push_back({split.split, split.origin});
-    }
-  }
-  if (empty.empty() || others.empty()) return;
-  listing.doubts.push_back({Doubt::Kind::kEmptySplit,
-                            "the " + counted("split folder", "split folders", empty) +
-                                (empty.size() == 1 ? " holds" : " hold") + " no image",
-                            "leave it out by naming only the others, " +
-                                split_folders_option(others) +
-                                "; if it is meant, give --allow-odd-classes"});
-}
 
 }  // namespace
 
-void doubt_classes(Listing& listing, const ListOptions& options, const Layout& layout) {
-  doubt_empty_splits(listing);
-  if (!options.classes.empty() || options.labels.for_all()) return;
-  ClassDoubts(listing, options, layout).add_all();
+void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
+                   const ListOptions& options) {
+  ClassDoubts doubts(layout, tree, contents, options);
+  if (options.classes.empty() && !options.labels.for_all()) doubts.add_all();
+  doubts.add_empty_splits();
 }
 
 }  // namespace packhorse

@@ -59,9 +59,11 @@ void refuse_folder_options(const ListOptions& options, const std::filesystem::pa
                 "--field-from needs a folder or an archive of images, and the source is neither",
                 source, "leave it out; --fields selects the fields that the source has");
   }
-  if (!options.split_folders && !options.allow_odd_classes) return;
+  if (!options.split_folders && !options.allow_odd_classes && options.classes_at == 0) return;
   throw Error(ErrorKind::kUsage,
-              std::string(options.split_folders ? "--split-folders" : "--allow-odd-classes") +
+              std::string(options.split_folders       ? "--split-folders"
+                          : options.classes_at > 0 ? "--classes-at"
+                                                   : "--allow-odd-classes") +
                   " needs class folders, and the source has none",
               source, "leave it out");
 }

@@ -5,8 +5,9 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "sources/layout/class_doubts.h"
 #include "sources/layout/folder_roles.h"
-#include "sources/layout/tree_without_fields.h"
+#include "sources/layout/readings.h"
 
 namespace packhorse {
 
@@ -14,24 +15,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using Id = Tree::Id;
+using Ids = std::vector<Id>;
+using Names = std::vector<std::string>;
 using Kind = FolderRole::Kind;
 using naming::join;
-using naming::last_name;
 using naming::quoted;
+using naming::shown;
 
 constexpr int kMostAround = 8;  // folders around everything
-
-/// A folder among its siblings.
-struct Item {
-  std::string name, path;
-  FolderRole role;
-};
-
-std::vector<std::string> names_of(const std::vector<Item>& items) {
-  std::vector<std::string> names;
-  for (const Item& item : items) names.push_back(item.name);
-  return names;
-}
 
 /// The folders of a path, without those named like images.
 std::string without_images(std::string_view folders) {
@@ -44,347 +36,342 @@ std::string without_images(std::string_view folders) {
   return left;
 }
 
-std::vector<SplitFolder> as_told(const std::vector<Item>& splits) {
-  std::vector<SplitFolder> told;
-  for (const Item& item : splits) told.push_back({item.role.split, item.path});
-  return told;
-}
-
 class Finder {
  public:
-  Finder(const FolderTree& tree, const ListOptions& options, const fs::path& source)
-      : tree_(tree), options_(options), source_(source), labelled_(options.labels.for_all()) {}
+  Finder(const Tree& tree, const SourceContents& contents, const ListOptions& options,
+         const fs::path& source)
+      : tree_(tree),
+        contents_(contents),
+        options_(options),
+        source_(source),
+        labelled_(options.labels.for_all()) {}
 
   Layout run() {
-    if (options_.split_folders && !options_.split_folders->empty()) return by_option();
-    return at("", 0);
+    if (options_.split_folders && !options_.split_folders->empty()) {
+      by_option();
+    } else if (options_.classes_at > 0 && !labelled_) {
+      at_depth();
+    } else {
+      by_shape();
+    }
+    for (Layout::Root& root : layout_.roots) {
+      if (root.archive) continue;
+      for (const Id id : tree_[*tree_.find(root.folder)].inside)
+        if (tree_[id].of_fields) root.field_folders.emplace_back(tree_[id].name());
+      if (!root.given) find_classes(root);
+      layout_.classes.insert(root.classes.begin(), root.classes.end());
+    }
+    return std::move(layout_);
   }
 
  private:
-  std::vector<Item> items(const std::string& folder) const {
-    const std::vector<std::string> names = tree_.folders(folder);
-    const std::vector<FolderRole> roles = roles_of(names);
-    std::vector<Item> items;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      items.push_back({names[i], join(folder, names[i]), roles[i]});
-    return items;
+  /// A folder that is named like a split.
+  struct Split {
+    std::string name;
+    Id folder;
+  };
+
+  /// The splits among the folders in one, by their names. A folder in which nothing lies may be
+  /// one, too.
+  std::vector<Split> splits_in(Id folder) const {
+    Ids inside;
+    for (const Id id : tree_[folder].inside)
+      if (!tree_[id].of_fields) inside.push_back(id);
+    const std::vector<FolderRole> roles = roles_of(tree_.names_of(inside));
+    std::vector<Split> splits;
+    for (std::size_t i = 0; i < inside.size(); ++i)
+      if (roles[i].kind == Kind::kSplit) splits.push_back({roles[i].split, inside[i]});
+    return splits;
   }
 
-  bool has_images(const Item& item) const {
-    const bool aside = item.role.kind == Kind::kBeside;
-    return tree_.holds_images_below(
-        item.path, aside ? FolderTree::Told::kByName : FolderTree::Told::kByNameOrBytes);
+  static bool all_differ(const std::vector<Split>& splits) {
+    std::set<std::string_view> names;
+    for (const Split& one : splits) names.insert(one.name);
+    return names.size() == splits.size();
   }
 
   /// Whether the class list names all folders in `folder`.
-  bool listed(const std::string& folder) const {
-    const std::vector<std::string> names = tree_.folders(folder);
+  bool listed(Id folder) const {
     const std::vector<std::string>& classes = options_.classes;
+    const Names names = tree_.names_of(tree_[folder].inside);
     return !names.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
       return std::find(classes.begin(), classes.end(), name) != classes.end();
     });
   }
 
-  /// Classifies the folders in `folder`, which itself lies `around` folders below the source.
-  Layout at(const std::string& folder, int around) const {
-    const std::vector<Item> all = items(folder);
-    if (!labelled_ && listed(folder) && !(all.size() == 1 && listed(all.front().path)))
-      return classes_in(folder);
-    if (!options_.split_folders) {
-      std::vector<Item> splits;
-      std::copy_if(all.begin(), all.end(), std::back_inserter(splits),
-                   [](const Item& item) { return item.role.kind == Kind::kSplit; });
-      // With labels from a file, a single folder named like a split is just where the images lie.
-      if (splits.size() > (labelled_ ? 1 : 0)) return splits_in(folder, all, splits, around);
-    }
-    const Item* inner = around < kMostAround ? only_one(folder, all) : nullptr;
-    if (inner == nullptr)
-      return labelled_ ? all_in(folder, lone_split(folder, all)) : classes_in(folder);
-    Layout layout = at(inner->path, around + 1);
-    // With labels from a file, folders mean nothing unless they are splits.
-    std::string& around_all = layout.roots.front().split_folder;
-    if (inner->role.kind == Kind::kSplit && around_all.empty()) around_all = inner->name;
-    return labelled_ && layout.roots.front().split.empty() ? all_in(folder, layout.roots.front())
-                                                           : layout;
+  /// The single folder that holds all inputs, if they lie deeper than directly in it.
+  std::optional<Id> only_one(Id folder) const {
+    const Ids holding = tree_.holding(folder);
+    if (tree_[folder].images > 0 || holding.size() != 1) return std::nullopt;
+    const Tree::Folder& only = tree_[holding.front()];
+    return only.images > 0 || only.below == 0 ? std::nullopt : std::optional(holding.front());
   }
 
-  /// The single folder that holds everything; null when there is none, or when it holds images
-  /// itself.
-  const Item* only_one(const std::string& folder, const std::vector<Item>& all) const {
-    if (tree_.holds_images(folder)) return nullptr;
-    std::vector<const Item*> rest;
-    for (const Item& item : all) {
-      if (item.role.kind != Kind::kBeside || has_images(item)) rest.push_back(&item);
+  void by_shape() {
+    Id at = Tree::kRoot;
+    std::string split_folder;  // the first around everything that is named like a split
+    for (int around = 0;; ++around) {
+      const Ids& inside = tree_[at].inside;
+      if (!labelled_ && listed(at) && !(inside.size() == 1 && listed(inside.front())))
+        return classes_in(at, split_folder);
+      if (!options_.split_folders && take_splits(at)) return;
+      const std::optional<Id> inner = around < kMostAround ? only_one(at) : std::nullopt;
+      if (!inner) break;
+      if (split_folder.empty() && !split_named(tree_[*inner].name()).empty())
+        split_folder = tree_[*inner].name();
+      at = *inner;
     }
-    // Beside a folder of images, folders without images are neither classes nor a wrapper.
-    const auto is_images = [](const Item* item) { return item->role.kind == Kind::kImages; };
-    if (rest.size() > 1 && std::count_if(rest.begin(), rest.end(), is_images) == 1) {
-      std::erase_if(rest, [&](const Item* item) { return !is_images(item) && !has_images(*item); });
+    if (!labelled_) return classes_in(at, split_folder);
+    // Folders mean nothing, but for the places of fields.
+    const Ids holding = tree_.holding(at);
+    if (tree_[at].images == 0 && holding.size() == 1 &&
+        !split_named(tree_[holding.front()].name()).empty()) {
+      at = holding.front();
+      if (split_folder.empty()) split_folder = tree_[at].name();
     }
-    if (rest.size() != 1 || tree_.holds_images(rest.front()->path) ||
-        tree_.folders(rest.front()->path).empty()) {
-      return nullptr;
-    }
-    return rest.front();
+    Layout::Root& root = add_root("", Tree::kRoot);
+    root.base = tree_[at].path;
+    root.split_folder = split_folder;
   }
 
-  Layout classes_in(const std::string& folder) const {
-    Layout layout;
-    layout.roots.push_back(root_of("", folder));
-    if (layout.roots.front().given) return layout;
-    if (!folder.empty())
-      layout.notes.push_back("the classes are the folders in '" + printable(folder) + "'");
-    if (tree_.folders(folder).empty() && tree_.holds_images(folder)) {
-      layout.doubts.push_back(
-          {Doubt::Kind::kLayout,
-           "the source holds images, but no class folders, so their classes are not known",
-           "give their labels with --labels FILE or, from their names, with --label-pattern, or "
-           "--unlabelled if they have none; or put them into class folders, "
-           "SOURCE/<class>/<image>"});
-    }
-    return layout;
+  void classes_in(Id folder, const std::string& split_folder) {
+    Layout::Root& root = add_root("", folder);
+    root.split_folder = split_folder;
+    if (root.given) return;
+    if (folder != Tree::kRoot)
+      layout_.notes.push_back("the classes are the folders in " + shown(tree_[folder].path));
+    if (tree_[folder].images > 0 && tree_.holding(folder).empty())
+      doubt("the source holds images, but no class folders, so their classes are not known");
   }
 
-  /// The layout of a folder whose labels are given; its images lie in the folder of `inner`.
-  Layout all_in(const std::string& folder, const Layout::Root& inner) const {
-    Layout layout = classes_in(folder);
-    layout.roots.front().base = inner.base;
-    layout.roots.front().split_folder = inner.split_folder;
-    return layout;
+  /// Takes the folders in one that are named like splits, if there are any.
+  bool take_splits(Id folder) {
+    const std::vector<Split> splits = splits_in(folder);
+    // With labels from a file, a single folder named like a split is just where the images lie.
+    if (splits.size() <= (labelled_ ? 1 : 0)) return false;
+    const Ids holding = tree_.holding(folder);
+    if (holding.size() == 1 && tree_[folder].images == 0) {  // "test/train" and "test/val"
+      const std::vector<Split> inner = splits_in(holding.front());
+      if (inner.size() > 1 && all_differ(inner)) return false;
+    }
+    if (!all_differ(splits)) {
+      classes_in(folder, "");
+      doubt_twice(splits);
+      return true;
+    }
+    Names others;
+    for (const Id id : holding)
+      if (std::none_of(splits.begin(), splits.end(), [&](const Split& s) { return s.folder == id; }))
+        others.emplace_back(tree_[id].name());
+    Ids folders = where_classes_lie(splits);
+    Names flat, names;
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      names.emplace_back(tree_[splits[s].folder].name());
+      if (is_flat(splits[s].name, splits[s].folder, folders[s])) flat.push_back(names.back());
+    }
+    const std::string all = quoted(names) + ", named like " + (names.size() > 1 ? "splits" : "a split");
+    if (!others.empty()) {
+      classes_in(folder, "");
+      doubt("beside " + all + ", " + quoted(others) + (others.size() > 1 ? " hold" : " holds") +
+            " images");
+    } else if (flat.size() == splits.size()) {
+      classes_in(folder, "");
+      doubt("the folders " + quoted(names) +
+            " are named like splits, but hold images instead of class folders");
+    } else {
+      for (std::size_t s = 0; s < splits.size(); ++s)
+        add_split(splits[s].name, splits[s].folder, folders[s]);
+      note_left(folder, splits);
+      if (!flat.empty())
+        doubt("the split folder " + quoted(flat) + " holds images, but no class folders");
+    }
+    return true;
   }
 
-  /// Where the images of a folder lie: in the one folder named like a split, or in the folder
-  /// itself.
-  Layout::Root lone_split(const std::string& folder, const std::vector<Item>& all) const {
-    Layout::Root root = root_of("", folder);
-    if (tree_.holds_images(folder)) return root;
-    const Item* only = nullptr;
-    for (const Item& item : all) {
-      if (!has_images(item)) continue;
-      if (only != nullptr) return root;
-      only = &item;
-    }
-    if (only == nullptr || only->role.kind != Kind::kSplit) return root;
-    root.base = only->path;
-    root.split_folder = only->name;
-    return root;
-  }
-
-  Layout doubtful(const std::string& folder, std::string what, std::string advice) const {
-    Layout layout = classes_in(folder);
-    layout.doubts.push_back({Doubt::Kind::kLayout, std::move(what), std::move(advice)});
-    return layout;
-  }
-
-  Layout splits_in(const std::string& folder, const std::vector<Item>& all,
-                   const std::vector<Item>& splits, int around) const {
-    if (all.size() == 1 && around < kMostAround) {  // "test/train" and "test/val": one around them
-      Layout inner = at(all.front().path, around + 1);
-      if (inner.roots.size() > 1) return inner;
-    }
-    std::vector<Item> others, flat, nested;
-    for (const Item& item : all) {
-      if (item.role.kind == Kind::kSplit) {
-        (has_labels(item) ? nested : flat).push_back(item);
-      } else if (item.role.kind != Kind::kBeside && has_images(item)) {
-        others.push_back(item);
-      }
-    }
-    for (std::size_t i = 0; i < splits.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (splits[i].role.split == splits[j].role.split)
-          return twice(folder, splits[j], splits[i], labelled_ ? splits : nested);
-      }
-    }
-    if (!others.empty()) return beside_splits(folder, splits, nested, others);
-    if (!labelled_ && nested.empty()) {
-      return doubtful(
-          folder,
-          "the folders " + quoted(names_of(splits)) +
-              " are named like splits, but hold images instead of class folders",
-          "give their labels with --labels FILE or, from their names, with --label-pattern, or "
-          "--unlabelled if they have none; or put the images into class folders, "
-          "SOURCE/train/<class>/<image>; if these folders are the classes, give --split-folders "
-          "none" +
-              beside_as_fields(splits));
-    }
-    return make_splits(all, splits, flat, nested);
-  }
-
-  /// The advice to pack what lies in folders like `labels` as fields.
-  std::string beside_as_fields(const std::vector<Item>& splits) const {
-    for (const Item& item : items("")) {
-      if (item.role.kind != Kind::kBeside) continue;
-      const std::vector<std::string> inside = tree_.folders(item.path);
-      const bool mirrored =
-          std::find(inside.begin(), inside.end(), splits.front().name) != inside.end();
-      return "; what belongs to the images in '" + printable(item.name) +
-             "' becomes a field of theirs with --field-from NAME=" + printable(item.name) +
-             (mirrored ? "/{split}" : "") + ", with NAME such as txt or mask.png";
-    }
-    return {};
-  }
-
-  /// `usable`: the folders that --split-folders could name as splits.
-  Layout twice(const std::string& folder, const Item& one, const Item& other,
-               const std::vector<Item>& usable) const {
-    std::vector<Item> example;  // the first of each name
-    for (const Item& item : usable) {
-      if (std::none_of(example.begin(), example.end(),
-                       [&](const Item& has) { return has.role.split == item.role.split; }))
-        example.push_back(item);
-    }
-    return doubtful(folder,
-                    "the folders " + quoted({one.name, other.name}) +
-                        " are both named like the split " + one.role.split,
-                    "choose one of " + quoted({one.name, other.name}) +
-                        (example.empty() ? std::string(" with --split-folders")
-                                         : ", e.g. " + split_folders_option(as_told(example))) +
-                        "; if all of these are classes, give --split-folders none");
-  }
-
-  Layout beside_splits(const std::string& folder, const std::vector<Item>& splits,
-                       const std::vector<Item>& nested, const std::vector<Item>& others) const {
-    const std::string which =
-        quoted(names_of(splits)) + ", named like " + (splits.size() == 1 ? "a split" : "splits");
-    const std::string rest = quoted(names_of(others)) + (others.size() == 1 ? " holds" : " hold");
-    const std::string none = "give --split-folders none";
-    if (!labelled_ && nested.empty()) {
-      return doubtful(folder,
-                      "beside " + which + ", but without class folders, " + rest + " images",
-                      "if all of these are classes, " + none +
-                          "; if not, put the images of a split into class folders, "
-                          "SOURCE/train/<class>/<image>");
-    }
-    return doubtful(folder, "beside " + which + ", " + rest + " images",
-                    "name only the folders that are splits: " +
-                        split_folders_option(as_told(labelled_ ? splits : nested)) +
-                        "; if all of them are classes, " + none);
-  }
-
-  /// `flat` and `nested`: the members of `splits` without and with class folders.
-  Layout make_splits(const std::vector<Item>& all, const std::vector<Item>& splits,
-                     const std::vector<Item>& flat, const std::vector<Item>& nested) const {
-    Layout layout;
-    for (const Item& item : splits) add_root(layout, item.role.split, item.path);
-    // The order must not depend on the folders' names.
-    std::sort(layout.roots.begin(), layout.roots.end(),
-              [](const Layout::Root& a, const Layout::Root& b) { return a.split < b.split; });
-    std::vector<std::string> left;
-    for (const Item& item : all) {
-      if (item.role.kind != Kind::kSplit) left.push_back(item.name);
-    }
+  void note_left(Id folder, const std::vector<Split>& splits) {
+    Ids left = tree_[folder].inside;
+    std::erase_if(left, [&](Id id) {
+      return std::any_of(splits.begin(), splits.end(), [&](const Split& s) { return s.folder == id; });
+    });
     if (!left.empty())
-      layout.notes.push_back("beside the split folders, left out: " + quoted(left));
-    if (!labelled_ && !flat.empty()) {
-      layout.doubts.push_back(
-          {Doubt::Kind::kLayout,
-           "the split folder " + quoted(names_of(flat)) + " holds images, but no class folders",
-           "leave it out by naming only the others, " + split_folders_option(as_told(nested)) +
-               ", or give its labels with --labels " + flat.front().role.split + "=FILE"});
-    }
-    return layout;
+      layout_.notes.push_back("beside the split folders, left out: " +
+                              quoted(tree_.names_of(left)));
   }
 
-  Layout::Root root_of(const std::string& split, const std::string& folder) const {
+  void doubt_twice(const std::vector<Split>& splits) {
+    for (std::size_t i = 0; i < splits.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (splits[i].name == splits[j].name)
+          return doubt("the folders " + quoted(tree_.names_of({splits[j].folder, splits[i].folder})) +
+                       " are both named like the split " + splits[i].name);
+  }
+
+  /// Where the class folders of splits lie: in their folders, or in the only folder of each. Where
+  /// that is deeper in one than in another, it is not known.
+  Ids where_classes_lie(const std::vector<Split>& splits) const {
+    Ids folders;
+    for (const Split& one : splits) folders.push_back(one.folder);
+    while (!labelled_) {
+      Ids inner;
+      for (const Id folder : folders) {
+        const std::optional<Id> only = listed(folder) ? std::nullopt : only_one(folder);
+        if (only) inner.push_back(*only);
+      }
+      if (inner.size() != folders.size()) break;
+      folders = std::move(inner);
+    }
+    return folders;
+  }
+
+  /// Whether a split's images lie in no class folders, and their labels are not known otherwise.
+  bool is_flat(const std::string& split, Id folder, Id base) const {
+    const bool given = labelled_ || options_.labels.covers(split) || !metadata_of(folder).empty();
+    return !given && tree_[base].images > 0 && tree_.holding(base).empty();
+  }
+
+  void add_split(const std::string& split, Id folder, Id base) {
+    Layout::Root& root = add_root(split, folder);
+    root.split_folder = tree_[folder].name();
+    root.base = tree_[base].path;
+    if (!root.given) root.folder = root.base;
+    if (root.folder != split)
+      layout_.notes.push_back("the split " + split + " is the folder " + shown(root.folder));
+    // The order must not depend on the folders' names.
+    std::sort(layout_.roots.begin(), layout_.roots.end(),
+              [](const Layout::Root& a, const Layout::Root& b) { return a.split < b.split; });
+  }
+
+  Layout::Root& add_root(const std::string& split, Id folder) {
     const bool by_option = labelled_ || options_.labels.covers(split);
-    std::string metadata = by_option ? std::string() : metadata_of(folder);
-    const bool given = by_option || !metadata.empty();
-    return {.split = split,
-            .folder = folder,
-            .metadata = std::move(metadata),
-            .given = given,
-            .base = folder,
-            .split_folder = {}};
+    Layout::Root root{.split = split, .folder = tree_[folder].path, .base = tree_[folder].path};
+    if (!by_option) root.metadata = metadata_of(folder);
+    root.given = by_option || !root.metadata.empty();
+    return layout_.roots.emplace_back(std::move(root));
   }
 
   /// The name of the file that gives the labels of a folder without class folders.
-  std::string metadata_of(const std::string& folder) const {
-    std::string name = tree_.metadata_in(folder);
-    if (name.empty()) return name;
-    const std::vector<Item> all = items(folder);
-    const bool classes = std::any_of(all.begin(), all.end(), [&](const Item& item) {
-      return item.role.kind != Kind::kImages && has_images(item);
-    });
-    return classes ? std::string() : name;
+  std::string metadata_of(Id folder) const {
+    const auto found = contents_.metadata.find(tree_[folder].path);
+    const Ids holding = tree_.holding(folder);
+    const bool classes = std::any_of(holding.begin(), holding.end(),
+                                     [&](Id id) { return !is_images_folder(tree_[id].name()); });
+    return found == contents_.metadata.end() || classes ? std::string() : found->second;
   }
 
-  /// Whether a split's labels are known: by class folders or otherwise.
-  bool has_labels(const Item& item) const {
-    const std::string& split = item.role.split;
-    return labelled_ || root_of(split, item.path).given || !is_flat(root_in(item.path, split));
-  }
-
-  void add_root(Layout& layout, const std::string& split, const std::string& folder) const {
-    layout.roots.push_back(root_of(split, folder));
-    Layout::Root& one = layout.roots.back();
-    one.split_folder = last_name(folder);
-    one.base = root_in(folder, split);
-    std::string& root = one.folder;
-    if (!one.given) root = one.base;
-    if (root != split && !split.empty())
-      layout.notes.push_back("the split " + split + " is the folder '" + printable(root) + "'");
-  }
-
-  bool is_flat(const std::string& root) const {
-    return tree_.folders(root).empty() && tree_.holds_images(root);
-  }
-
-  /// Where the class folders of a split lie: in its folder, or in a folder inside that is again
-  /// named like the split, or like images.
-  std::string root_in(std::string folder, const std::string& split) const {
-    for (int depth = 0; depth < kMostAround; ++depth) {
-      const std::vector<Item> all = items(folder);
-      const Item* inner = listed(folder) ? nullptr : only_one(folder, all);
-      const bool again = inner != nullptr &&
-                         (inner->name == last_name(folder) || split_named(inner->name) == split ||
-                          inner->role.kind == Kind::kImages);
-      if (!again) break;
-      folder = inner->path;
+  /// The layout that --classes-at gives. The folder of splits may lie above the classes.
+  void at_depth() {
+    Id at = Tree::kRoot;
+    while (!options_.split_folders && tree_[at].depth + 1 < options_.classes_at) {
+      const std::vector<Split> splits = splits_in(at);
+      if (!splits.empty() && all_differ(splits) && splits.size() == tree_.holding(at).size()) {
+        for (const Split& one : splits) {
+          add_split(one.name, one.folder, one.folder);
+          at_depth_of(one.name).class_depth = options_.classes_at - tree_[one.folder].depth;
+        }
+        return note_left(at, splits);
+      }
+      const std::optional<Id> inner = only_one(at);
+      if (!inner) break;
+      at = *inner;
     }
-    return folder;
+    add_root("", Tree::kRoot).class_depth = options_.classes_at;
+  }
+
+  Layout::Root& at_depth_of(const std::string& split) {
+    return *std::find_if(layout_.roots.begin(), layout_.roots.end(),
+                         [&](const Layout::Root& root) { return root.split == split; });
   }
 
   /// The layout that --split-folders gives.
-  Layout by_option() const {
-    Layout layout;
+  void by_option() {
+    std::vector<Split> splits;
     for (const SplitFolder& told : *options_.split_folders) {
-      const std::string above(naming::directory_of(told.folder));
-      const std::vector<std::string> there = tree_.folders(above);
-      const std::string name(last_name(told.folder));
-      if (tree_.is_archive(told.folder)) {
-        layout.roots.push_back({.split = told.split,
-                                .folder = told.folder,
-                                .given = options_.labels.covers(told.split),
-                                .archive = true});
-        layout.notes.push_back("the split " + told.split + " is the archive '" +
-                               printable(told.folder) + "'");
-        continue;
+      if (const std::optional<Id> folder = tree_.find(told.folder)) {
+        splits.push_back({told.split, *folder});
+      } else if (auto classes = contents_.classes_of_archive
+                                    ? contents_.classes_of_archive(told.folder)
+                                    : std::nullopt) {
+        layout_.roots.push_back({.split = told.split,
+                                 .folder = told.folder,
+                                 .given = options_.labels.covers(told.split),
+                                 .archive = true,
+                                 .classes = std::move(*classes)});
+        layout_.notes.push_back("the split " + told.split + " is the archive " + shown(told.folder));
+      } else {
+        refuse_missing(told);
       }
-      if (std::find(there.begin(), there.end(), name) == there.end()) {
-        throw Error(ErrorKind::kUsage,
-                    "there is no folder '" + printable(told.folder) +
-                        "', nor an archive of that name, for "
-                        "the split " +
-                        told.split,
-                    source_ / above,
-                    there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
-      }
-      add_root(layout, told.split, told.folder);
-      if (layout.roots.back().given || !is_flat(layout.roots.back().folder)) continue;
-      layout.doubts.push_back(
-          {Doubt::Kind::kLayout,
-           "the split folder '" + printable(told.folder) + "' holds images, but no class folders",
-           "leave it out of --split-folders, or give its labels with --labels " + told.split +
-               "=FILE"});
     }
-    return layout;
+    const bool told_depth = options_.classes_at > 0;
+    const std::vector<Split> nothing;
+    const Ids folders = where_classes_lie(told_depth ? nothing : splits);
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      const Id base = told_depth ? splits[s].folder : folders[s];
+      const bool flat = is_flat(splits[s].name, splits[s].folder, base);
+      add_split(splits[s].name, splits[s].folder, base);
+      if (told_depth) at_depth_of(splits[s].name).class_depth = options_.classes_at;
+      if (flat)
+        doubt("the split folder " + shown(tree_[splits[s].folder].path) +
+              " holds images, but no class folders");
+    }
+    std::sort(layout_.roots.begin(), layout_.roots.end(),
+              [](const Layout::Root& a, const Layout::Root& b) { return a.split < b.split; });
   }
 
-  const FolderTree& tree_;
+  [[noreturn]] void refuse_missing(const SplitFolder& told) const {
+    const std::string above(naming::directory_of(told.folder));
+    const std::optional<Id> folder = tree_.find(above);
+    const Names there = folder ? tree_.names_of(tree_[*folder].inside) : Names();
+    throw Error(ErrorKind::kUsage,
+                "there is no folder " + shown(told.folder) +
+                    ", nor an archive of that name, for the split " + told.split,
+                source_ / above,
+                there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
+  }
+
+  /// The class folders of a root: those that hold an input, and those that might have been meant
+  /// to.
+  void find_classes(Layout::Root& root) {
+    Ids level = {*tree_.find(root.folder)};
+    for (int depth = 1; depth < root.class_depth; ++depth) {
+      Ids next;
+      for (const Id id : level)
+        for (const Id inner : tree_.holding(id)) next.push_back(inner);
+      level = std::move(next);
+    }
+    Names left;
+    for (const Id id : level) {
+      for (const Id one : tree_.holding(id)) root.classes.emplace(tree_[one].name());
+      for (const Id one : tree_.without_images(id)) {
+        const Kind kind = roles_of({std::string(tree_[one].name())}).front().kind;
+        if (kind == Kind::kBeside || kind == Kind::kImages || root.class_depth > 1 ||
+            is_or_holds(contents_.emptied, tree_[one].path) ||
+            is_or_holds(contents_.datasets, tree_[one].path))
+          left.emplace_back(tree_[one].name());
+        else
+          layout_.classes.emplace(tree_[one].name());
+      }
+    }
+    if (!left.empty() && !root.classes.empty())
+      layout_.notes.push_back("without an image, left out: " + quoted(left));
+  }
+
+  /// Whether the folder is one of the `folders`, or around one.
+  static bool is_or_holds(const Names& folders, const std::string& folder) {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::string& one) {
+      return one == folder || one.starts_with(folder + '/');
+    });
+  }
+
+  void doubt(std::string what) {
+    layout_.doubts.push_back({Doubt::Kind::kLayout, std::move(what), {}});
+  }
+
+  const Tree& tree_;
+  const SourceContents& contents_;
   const ListOptions& options_;
   const fs::path& source_;
   const bool labelled_;
+  Layout layout_;
 };
 
 }  // namespace
@@ -400,11 +387,6 @@ const Layout::Root* Layout::root_of(std::string_view path, std::string_view& bel
     return &root;
   }
   return nullptr;
-}
-
-bool Layout::is_root(std::string_view folder) const {
-  return std::any_of(roots.begin(), roots.end(),
-                     [&](const Root& root) { return root.folder == folder; });
 }
 
 bool Layout::some_by_folders() const {
@@ -428,24 +410,40 @@ bool Layout::Root::holds_fields(std::string_view name) const {
   return std::find(field_folders.begin(), field_folders.end(), name) != field_folders.end();
 }
 
+std::string_view Layout::Root::class_of(std::string_view below) const {
+  std::string_view folders = naming::directory_of(below), name;
+  for (int depth = 0; depth < class_depth; ++depth) {
+    if (folders.empty()) return {};
+    std::tie(name, folders) = naming::cut_first(folders);
+  }
+  return name;
+}
+
 ImagePlace Layout::Root::place_of(std::string_view path) const {
   if (!base.empty() && path.size() > base.size() && path.starts_with(base) &&
       path[base.size()] == '/')
     path.remove_prefix(base.size() + 1);
   const auto [folders, name] = naming::directory_and_name(path);
-  const auto [first, rest] = naming::cut_first(folders);
+  std::string_view rest = folders;
+  for (int depth = 0; depth < class_depth; ++depth) rest = naming::cut_first(rest).second;
   const std::size_t dot = name.rfind('.');
   const bool extension = dot != std::string_view::npos && dot > 0;
-  return {split_folder, std::string(first), without_images(folders), without_images(rest),
+  return {split_folder, std::string(class_of(path)), without_images(folders), without_images(rest),
           std::string(extension ? name.substr(0, dot) : name)};
 }
 
-Layout find_layout(const FolderTree& tree, const ListOptions& options, const FieldSet& fields,
+Layout find_layout(const Tree& tree, const SourceContents& contents, const ListOptions& options,
                    const fs::path& source) {
-  const TreeWithoutFields without(tree, fields);
-  Layout layout = Finder(without, options, source).run();
-  for (Layout::Root& root : layout.roots)
-    if (fields.any_elsewhere() && !root.archive) root.field_folders = without.left_out(root.folder);
+  Layout layout = Finder(tree, contents, options, source).run();
+  doubt_classes(layout, tree, contents, options);
+  return layout;
+}
+
+Layout find_layout(const SourceContents& contents, const FieldSet& fields, const ListOptions& options,
+                   const fs::path& source) {
+  Layout layout = find_layout(Tree(contents, fields), contents, options, source);
+  if (!layout.doubts.empty() && !options.allow_odd_classes)
+    layout.doubts.front().advice = advice_for(layout, contents, options, source);
   return layout;
 }
 

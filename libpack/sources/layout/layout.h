@@ -1,49 +1,53 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "labels/given_labels.h"
 #include "packhorse/sources/source.h"
-#include "sources/fields/field_set.h"
-#include "sources/layout/folder_tree.h"
+#include "sources/layout/source_contents.h"
+#include "sources/layout/tree.h"
 
 namespace packhorse {
 
-/// Says which folders of a tree are splits and which folder holds the class folders, by the same
-/// rules for a folder on disk and for an archive. docs/sources.md has a table of which tree becomes
-/// what.
+/// Says which folders of a source are splits and which are classes, by the same rule for a folder
+/// on disk, an archive and a bucket. docs/sources.md, "The rule", has it in words.
 ///
-///     const Layout layout = find_layout(DiskTree(path), options, fields, path);
-///     for (const Layout::Root& root : layout.roots) ...  // the folders in root.folder are classes
+///     const Layout layout = find_layout(contents, fields, options, path);
+///     for (const Layout::Root& root : layout.roots) ...  // class folders lie in root.folder
 struct Layout {
-  /// A folder whose folders are classes, unless its labels are given.
+  /// A folder in which the class folders lie, unless its labels are given.
   struct Root {
     std::string split;          ///< "" where the source has no splits
     std::string folder;         ///< its path in the source; "" = the source itself
     std::string metadata = {};  ///< the file in it that gives the labels; "" = none
     bool given = false;         ///< labels come from a file or by a pattern: its folders are none
     bool archive = false;       ///< it is an archive, not a folder
+    int class_depth = 1;        ///< which of the folders around an image, from `folder` on, is its class
     /// Where the class folders lie, or would if they gave the labels: `folder`, or one inside it.
     std::string base = {};
     std::string split_folder = {};  ///< the name of the split's folder; "" where there are none
     /// Folders directly in `folder` that hold the fields of images alone: no classes.
     std::vector<std::string> field_folders = {};
+    std::set<std::string> classes = {};  ///< names of its class folders that hold an input
 
     bool holds_fields(std::string_view name) const;
+    /// The class folder of an image by its path below `folder`; "" when it lies in none.
+    std::string_view class_of(std::string_view below) const;
     /// What a FieldPattern fills in for the image at `path` in the source.
     ImagePlace place_of(std::string_view path) const;
   };
   std::vector<Root> roots;  ///< at least one; none lies in another
-  std::vector<std::string> notes;
-  std::vector<Doubt> doubts;
+  std::set<std::string> classes = {};  ///< of all roots, and of those without an input
+  std::vector<std::string> notes = {};
+  std::vector<Doubt> doubts = {};  ///< the gravest first
 
   /// The root that a path lies in, and in `below` the rest of the path; null for a path outside all
   /// roots.
   const Root* root_of(std::string_view path, std::string_view& below) const;
-  bool is_root(std::string_view folder) const;
   bool some_by_folders() const;
   /// How the labels are given of the roots whose labels are.
   GivenLabels given_labels(const ListOptions& options, const std::filesystem::path& source) const;
@@ -51,9 +55,14 @@ struct Layout {
   std::string_view rule_outside() const;
 };
 
-/// `tree` must not count as an image what may be one of the `fields`. Throws Error(kUsage) for
-/// folders named in `options.split_folders` that do not exist.
-Layout find_layout(const FolderTree& tree, const ListOptions& options, const FieldSet& fields,
+/// Without doubts about classes where `options` leave no choice: where labels are given, the classes
+/// are listed, or --classes-at says where they lie. The advice of the first doubt has been tried.
+/// Throws Error(kUsage) for folders named in `options.split_folders` that do not exist.
+Layout find_layout(const SourceContents& contents, const FieldSet& fields, const ListOptions& options,
+                   const std::filesystem::path& source);
+
+/// The same without that advice.
+Layout find_layout(const Tree& tree, const SourceContents& contents, const ListOptions& options,
                    const std::filesystem::path& source);
 
 /// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.

@@ -17,11 +17,10 @@
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/remote_files.h"
-#include "sources/archive/archive_layout.h"
 #include "sources/archive/source_archive.h"
 #include "sources/folder/source_folder.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/class_doubts.h"
+#include "sources/layout/lay_out.h"
 #include "sources/objects/fetched_archive.h"
 #include "sources/objects/object_reader.h"
 #include "sources/packed/source_packed.h"
@@ -43,8 +42,12 @@ class ObjectsSource final : public Source {
 
   Listing list(const ListOptions& options) override {
     const FieldSet fields(options.fields, url_);
-    ArchiveContents contents = sort_out(fields, options.memory);
-    const Layout layout = find_layout(contents.tree, options, fields, url_);
+    SourceContents contents = sort_out(fields, options.memory);
+    contents.look = careful_look(contents, [&](std::size_t i, std::vector<std::byte>& bytes) {
+      objects_.read(contents.images.facts(i).locator, bytes);
+    });
+    leave_out(contents, options.exclude);
+    const Layout layout = find_layout(contents, fields, options, url_);
     Listing listing = lay_out(contents, layout, options, url_);
     attach_fields(listing, layout, fields, std::move(contents.field_files), url_,
                   [this](const EntryTable::Facts& facts, const FoundFields& found) {
@@ -54,7 +57,6 @@ class ObjectsSource final : public Source {
     give_labels(layout.given_labels(options, url_), listing);
     naming::refuse_empty(listing, url_,
                          "packhorse expects class folders: s3://BUCKET/SOURCE/<class>/<image>");
-    doubt_classes(listing, options, layout);
     listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), url_);
     return listing;
   }
@@ -90,11 +92,11 @@ class ObjectsSource final : public Source {
   };
 
   /// Lists the objects, and decides about every one, as for the members of an archive.
-  ArchiveContents sort_out(const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
+  SourceContents sort_out(const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
     std::vector<RemoteFile> listed = files_->list(kMostObjects);
-    ArchiveContents contents;
+    SourceContents contents;
     contents.images = EntryTable(memory);
-    std::set<std::string, std::less<>> passed_over;
+    std::set<std::string, std::less<>> folders, passed_over;
     std::map<std::string, std::uint64_t, std::less<>> companions;  // that lie beside images
     for (RemoteFile& one : listed) {
       const std::uint64_t at = objects_.add(*files_, std::move(one));
@@ -103,24 +105,24 @@ class ObjectsSource final : public Source {
       if (!path || !is_inner_name(object.name)) {
         contents.outside.push_back({object.name, "its name is no path"});
       } else if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
-        contents.tree.add_other(over);
+        folders.emplace(naming::directory_of(over));
         passed_over.emplace(over);
+      } else if (naming::is_too_deep(*path)) {
+        contents.outside.push_back({object.name, naming::kTooDeep});
       } else if (fields.may_be_elsewhere(*path)) {
-        contents.tree.add_other(*path);
         contents.field_files.push_back({*path, object.bytes, object.stamp, at});
       } else if (fields.may_be_beside(*path)) {
-        contents.tree.add_other(*path);
         companions.emplace(*path, at);
       } else if (naming::has_any_image_name(*path)) {
-        contents.tree.add_image(*path);
         const auto [directory, name] = naming::directory_and_name(*path);
         contents.images.add(directory, name,
                             {.size = object.bytes, .stamp = object.stamp, .locator = at});
       } else {
-        contents.tree.add_other(*path);
         contents.others.push_back({*path, naming::kNotAnImage, {}});
       }
+      if (path) folders.emplace(naming::directory_of(*path));
     }
+    contents.folders.assign(folders.begin(), folders.end());
     for (const std::string& path : passed_over)
       contents.others.push_back({path, naming::passed_over(naming::last_name(path)), {}});
     attach_companions(contents, fields, companions);
@@ -128,7 +130,7 @@ class ObjectsSource final : public Source {
   }
 
   /// Gives images the fields that lie beside them; what is beside none is skipped.
-  void attach_companions(ArchiveContents& contents, const FieldSet& fields,
+  void attach_companions(SourceContents& contents, const FieldSet& fields,
                          const std::map<std::string, std::uint64_t, std::less<>>& companions) {
     if (companions.empty()) return;
     EntryTable images(contents.images.memory());

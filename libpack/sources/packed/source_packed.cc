@@ -247,12 +247,16 @@ bool probe(const fs::path& path) {
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
   if (is_dataset(path)) return true;
-  bool found = false;
+  // Datasets beside other folders are what is packed, or were packed into it: that is for others to
+  // refuse.
+  bool datasets = false, others = false;
   look_in(path, [&](const fs::directory_entry& entry) {
-    found = entry.is_directory(code) && is_dataset(entry.path());
-    return !found;
+    if (!entry.is_directory(code) || naming::passed_over(entry.path().filename().native()))
+      return true;
+    (is_dataset(entry.path()) ? datasets : others) = true;
+    return !others;
   });
-  return found;
+  return datasets && !others;
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<PackedSource>(path); }

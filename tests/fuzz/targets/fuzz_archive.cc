@@ -1,6 +1,7 @@
 // An archive of any kind as a source: nested archives, members by their names, images among them.
 #include "archive/archive_walk.h"
 #include "sources/archive/archive_contents.h"
+#include "sources/layout/lay_out.h"
 #include "support/fuzz.h"
 #include "support/tar_checksums.h"
 
@@ -14,7 +15,7 @@ void look_at(const std::filesystem::path& path) {
   static const FieldSet kFields(choice, path);
   Payloads payloads("/dev/shm");
   const std::uint32_t number = payloads.add_file(path);
-  const ArchiveContents contents = read_contents(payloads, number, path, kFields);
+  SourceContents contents = read_contents(payloads, number, path, kFields);
   payloads.seal();
   Input read;
   for (std::size_t i = 0; i < contents.images.size(); ++i) {
@@ -28,11 +29,11 @@ void look_at(const std::filesystem::path& path) {
   }
   for (const Reject& reject : contents.outside) fuzz::touch(reject.path);
   const ListOptions options;
-  const Layout layout = find_layout(contents.tree, options, kFields, path);
+  const Layout layout = find_layout(contents, kFields, options, path);
   Listing listing = lay_out(contents, layout, options, path);
   fuzz::touch(listing.classes.empty() ? "" : "classes");
   try {
-    attach_fields(listing, layout, kFields, contents.field_files, path, [](auto&, auto&) {});
+    attach_fields(listing, layout, kFields, std::move(contents.field_files), path, [](auto&, auto&) {});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
   }

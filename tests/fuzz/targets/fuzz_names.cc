@@ -3,7 +3,6 @@
 #include "formats/wds/layout.h"
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
-#include "sources/archive/archive_layout.h"
 #include "sources/webdataset/shard_names.h"
 #include "support/fuzz.h"
 

@@ -22,6 +22,12 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
                  "Which folders, or archives in the source, are splits, e.g. train=Training,"
                  "val=val.tar; none = no folder is; default: by their names")
       ->group(source);
+  app.add_option("--classes-at", options_.list.classes_at,
+                 "Which of the folders around an image is its class: the Nth, counted from SOURCE, "
+                 "or from the folders in --split-folders; default: by the shape of SOURCE")
+      ->check(CLI::Range(1, 200))
+      ->type_name("N")
+      ->group(source);
   LabelOptions& labels = options_.list.labels;
   app.add_option("--labels", labels_,
                  "File of lines `path label` (also CSV, JSONL), used instead of class folders; "

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <set>
+
+#include "listing/names.h"
 #include "listings.h"
 #include "packhorse/base/error.h"
 #include "sources/layout/folder_roles.h"
@@ -13,21 +17,50 @@ namespace {
 
 using Kind = FolderRole::Kind;
 
-/// Each folder holds an image, except those that end in a slash.
-PathTree tree_of(const Names& folders) {
-  PathTree tree;
-  for (const std::string& folder : folders) {
-    if (folder.ends_with('/')) {
-      tree.add_other(folder);
-    } else {
-      tree.add_image(folder + "/1.jpg");
-    }
+/// What a source holds, by the paths of its images, and of its folders where they end in a slash.
+SourceContents contents_of(const Names& paths) {
+  SourceContents contents;
+  std::set<std::string> folders;
+  for (const std::string& path : paths) {
+    const auto [folder, name] = naming::directory_and_name(path);
+    folders.emplace(folder);
+    if (!name.empty()) contents.images.add(folder, name, {.size = 1});
   }
-  return tree;
+  contents.images.sort_by_path();
+  contents.folders.assign(folders.begin(), folders.end());
+  return contents;
+}
+
+Layout layout_with(const Names& paths, const ListOptions& options = {}) {
+  return find_layout(contents_of(paths), {options.fields, "source"}, options, "source");
+}
+
+/// Each folder holds two images of its own names, except those that end in a slash.
+Names images_in(const Names& folders) {
+  Names paths;
+  for (const std::string& folder : folders) {
+    std::string name = folder;
+    std::replace(name.begin(), name.end(), '/', '-');
+    if (folder.ends_with('/')) paths.push_back(folder);
+    if (folder.ends_with('/')) continue;
+    paths.push_back(folder + '/' + name + "1.jpg");
+    paths.push_back(folder + '/' + name + "2.jpg");
+  }
+  return paths;
 }
 
 Layout layout_of(const Names& folders, const ListOptions& options = {}) {
-  return find_layout(tree_of(folders), options, {options.fields, "source"}, "source");
+  return layout_with(images_in(folders), options);
+}
+
+Names classes(const Layout& layout) { return {layout.classes.begin(), layout.classes.end()}; }
+
+std::string advice(const Layout& layout) {
+  return layout.doubts.empty() ? std::string() : layout.doubts.front().advice;
+}
+
+bool says(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
 }
 
 /// "split:folder" of each root.
@@ -93,38 +126,120 @@ TEST_CASE("folder roles: a split may be hinted at by the begin or the end of a w
   CHECK(splits_hinted("latest-model") == Splits{"test"});
 }
 
-TEST_CASE("path tree: folders are those right in one, whatever sorts between them") {
-  const PathTree tree = tree_of({"a", "a-b", "a/x", "a/x/y", "b/"});
-  CHECK(tree.folders("") == Names{"a", "a-b", "b"});
-  CHECK(tree.folders("a") == Names{"x"});
-  CHECK(tree.folders("a/x") == Names{"y"});
-  CHECK(tree.folders("b").empty());
-  CHECK(tree.holds_images("a"));
-  CHECK_FALSE(tree.holds_images("b"));
-  CHECK_FALSE(tree.holds_images_below("b", FolderTree::Told::kByNameOrBytes));
+TEST_CASE("tree: folders and their images, whatever sorts between them") {
+  const SourceContents contents = contents_of({"a/1.jpg", "a-b/1.jpg", "a/x/1.jpg", "a/x/2.jpg", "b/"});
+  const Tree tree(contents, {});
+  CHECK(tree.names_of(tree[Tree::kRoot].inside) == Names{"a", "a-b", "b"});
+  CHECK(tree.names_of(tree.holding(Tree::kRoot)) == Names{"a", "a-b"});
+  const Tree::Folder& a = tree[tree.find("a").value()];
+  CHECK(a.images == 1);
+  CHECK(a.below == 3);
+  CHECK(tree[tree.find("a/x").value()].depth == 2);
+  CHECK_FALSE(tree.find("x").has_value());
 }
 
-TEST_CASE("layout: class folders, splits and folders around them") {
-  CHECK(roots(layout_of({"cat", "dog"})) == Names{":"});
-  CHECK(roots(layout_of({"train/cat", "valid/cat"})) == Names{"train:train", "val:valid"});
-  CHECK(roots(layout_of({"ds/cat", "ds/dog"})) == Names{":ds"});
-  CHECK(roots(layout_of({"ds/Testing/a/x", "ds/Training/a"})) ==
-        Names{"test:ds/Testing", "train:ds/Training"});
-  CHECK(roots(layout_of({"train/train/cat", "train/train/dog"})) == Names{"train:train/train"});
-  CHECK(roots(layout_of({"test/train/cat", "test/val/cat"})) ==
-        Names{"train:test/train", "val:test/val"});
+TEST_CASE("layout: class folders, splits and folders around them have one shape") {
+  const auto holds = [](const Names& folders, const Names& wanted, const Names& names) {
+    CAPTURE(folders.front());
+    const Layout layout = layout_of(folders);
+    CHECK(roots(layout) == wanted);
+    CHECK(classes(layout) == names);
+    CHECK(layout.doubts.empty());
+  };
+  holds({"cat", "dog"}, {":"}, {"cat", "dog"});
+  holds({"0", "1", "10"}, {":"}, {"0", "1", "10"});
+  holds({"n01440764", "n01443537"}, {":"}, {"n01440764", "n01443537"});
+  holds({"class_0", "class_1"}, {":"}, {"class_0", "class_1"});
+  holds({"train/cat", "train/dog", "valid/cat"}, {"train:train", "val:valid"}, {"cat", "dog"});
+  holds({"Validation/x", "Train/x", "Train/y", "TEST/y"}, {"test:TEST", "train:Train", "val:Validation"},
+        {"x", "y"});
+  holds({"ds/cat", "ds/dog"}, {":ds"}, {"cat", "dog"});
+  holds({"ds/cat", "ds/dog", "src/", "docs/api/"}, {":ds"}, {"cat", "dog"});
+  holds({"a/b/Testing/a", "a/b/Training/a", "a/b/Training/b"},
+        {"test:a/b/Testing", "train:a/b/Training"}, {"a", "b"});
+  holds({"seg_train/seg_train/cat", "seg_train/seg_train/dog", "seg_test/seg_test/cat"},
+        {"test:seg_test/seg_test", "train:seg_train/seg_train"}, {"cat", "dog"});
+  holds({"test/train/cat", "test/train/dog", "test/val/cat"}, {"train:test/train", "val:test/val"},
+        {"cat", "dog"});
+  holds({"train/cat", "train/dog", "annotations/"}, {"train:train"}, {"cat", "dog"});
+  holds({"bullet_train", "cat", "test_tube"}, {":"}, {"bullet_train", "cat", "test_tube"});
 }
 
-TEST_CASE("layout: a class of nested folders alone in a split stays a class") {
-  CHECK(roots(layout_of({"train/cat/a", "train/cat/b", "train/dog", "val/cat/a"})) ==
-        Names{"train:train", "val:val"});
+TEST_CASE("layout: what has another shape is doubted, and its readings are told") {
+  const auto tells = [](const Names& folders, const Names& readings) {
+    const Layout layout = layout_of(folders);
+    CAPTURE(folders.front());
+    REQUIRE(layout.doubts.size() > 0);
+    CAPTURE(advice(layout));
+    for (const std::string& one : readings) CHECK_MESSAGE(says(advice(layout), one), one);
+  };
+  tells({"a/abbey", "a/airport", "b/bar"},
+        {"--classes-at 2  packs 6 images of 3 classes, abbey ... bar",
+         "--classes-at 1  packs 6 images of 2 classes, a and b"});
+  tells({"p1/0", "p1/1", "p2/0", "p2/1", "p3/0"}, {"--classes-at 2  packs 10 images of 2 classes, 0 and 1"});
+  tells({"Dataset/0", "Dataset/1", "Examples"},
+        {"the source source/Dataset  packs 4 images of 2 classes, 0 and 1, and leaves out 2 images"});
+  tells({"yes", "no", "data/yes", "data/no"}, {"--classes-at 1", "the source source/data"});
+  tells({"repo/app/icons", "repo/data/train/cat", "repo/data/train/dog", "repo/data/val/cat"},
+        {"--split-folders train=repo/data/train,val=repo/data/val"});
+  tells({"fold1/cat", "fold1/dog", "fold2/cat", "fold2/dog"}, {"--split-folders fold1=fold1,fold2=fold2"});
+  tells({"train/cat", "train/dog", "extra"}, {"--split-folders train=train"});
+  tells({"train/cat", "train/dog", "val/data/cat", "val/data/dog"}, {"--classes-at 2"});
+  tells({"images_part_1", "images_part_2"}, {"--classes-at 1", "--unlabelled"});
+  tells({"train", "val"}, {"--unlabelled", "--labels FILE"});
+  tells({"cat"}, {"--allow-odd-classes"});
+  tells({"cat", "dog", "cow/"}, {"--allow-odd-classes"});
+  tells({"plane", "train"}, {"--classes-at 1"});
 }
 
-TEST_CASE("layout: the order of the splits is not that of their folders") {
-  CHECK(roots(layout_of({"aval/x", "ds_test/x", "ds_train/x"})).size() == 1);
-  CHECK(roots(layout_of({"a_train/x", "a_val/x", "train_data/"})).size() == 1);
-  CHECK(roots(layout_of({"Validation/x", "Train/x", "TEST/x"})) ==
-        Names{"test:TEST", "train:Train", "val:Validation"});
+TEST_CASE("layout: folders that are no classes for all their shape are doubted") {
+  for (const Names& folders :
+       {Names{"fold_0", "fold_1"}, Names{"batch_1", "batch_2", "cat"}, Names{"video0", "video1"},
+        Names{"train/a", "val/a", "valid/a"}, Names{"train/a", "train/b", "test"},
+        Names{"mytrain", "myval"}, Names{"images", "other"}, Names{"Cat", "cat"},
+        Names{"caf\xc3\xa9", "cafe\xcc\x81"}, Names{"train/Cat", "train/dog", "val/cat"}}) {
+    CAPTURE(folders.front());
+    CHECK_FALSE(layout_of(folders).doubts.empty());
+  }
+}
+
+TEST_CASE("layout: renderings of the same pictures are no classes") {
+  CHECK_FALSE(layout_with({"HR/1.png", "HR/2.png", "LR/1.png", "LR/2.png"}).doubts.empty());
+  CHECK_FALSE(layout_with({"a/1.png", "a/2.png", "depth/1.tif", "depth/2.tif", "c/7.png"}).doubts.empty());
+  CHECK(says(advice(layout_with({"HR/1.png", "HR/2.png", "LR/1.png", "LR/2.png"})),
+             "--field-from mask.png=LR --unlabelled"));
+  // Numbered within their classes, which have unlike numbers of images.
+  CHECK(layout_with({"a/1.png", "a/2.png", "b/1.png", "b/2.png", "b/3.png"}).doubts.empty());
+}
+
+TEST_CASE("layout: files that belong to the images beside them are no images") {
+  const Layout masks = layout_with({"cat/1.jpg", "cat/1_mask.png", "dog/2.jpg", "dog/2_mask.png"});
+  REQUIRE_FALSE(masks.doubts.empty());
+  CHECK(says(advice(masks), "--field-from mask.png={dir}/{stem}_mask.png  packs 2 images of 2 classes"));
+  CHECK(says(advice(masks), "--classes-at 1  packs 4 images"));
+  const Layout renamed = layout_with({"cat/1.jpg", "cat/1.png", "dog/2.jpg", "dog/2.png"});
+  CHECK(says(advice(renamed), "--field-from mask.png={dir}/{stem}.png"));
+  const Layout split = layout_with({"train/cat/1.jpg", "train/cat/1-seg.png", "train/dog/2.jpg",
+                                    "train/dog/2-seg.png", "val/cat/3.jpg", "val/cat/3-seg.png"});
+  CHECK(says(advice(split), "--field-from mask.png={split}/{dir}/{stem}-seg.png"));
+  // Names that only look like it.
+  CHECK(layout_with({"cat/a_1.jpg", "cat/a_2.jpg", "cat/a.jpg", "dog/b.jpg", "dog/b (1).jpg"}).doubts.empty());
+}
+
+TEST_CASE("layout: --classes-at says where the classes are, and settles all doubts") {
+  ListOptions options;
+  options.classes_at = 2;
+  const Layout letters = layout_of({"a/abbey", "a/airport", "b/abbey"}, options);
+  CHECK(classes(letters) == Names{"abbey", "airport"});
+  CHECK(letters.doubts.empty());
+  CHECK(letters.roots.front().class_of("a/abbey/deep/1.jpg") == "abbey");
+  CHECK(letters.roots.front().class_of("a/1.jpg").empty());
+  const Layout splits = layout_of({"train/x/cat", "train/y/dog", "val/x/cat"}, options);
+  CHECK(roots(splits) == Names{"train:train", "val:val"});
+  CHECK(classes(splits) == Names{"x", "y"});
+  options.classes_at = 1;
+  CHECK(classes(layout_of({"train/x", "val/x"}, options)) == Names{"train", "val"});
+  CHECK(classes(layout_of({"cat"}, options)) == Names{"cat"});
 }
 
 TEST_CASE("layout: a class list says what is meant") {
@@ -135,26 +250,13 @@ TEST_CASE("layout: a class list says what is meant") {
   CHECK(roots(layout_of({"cat/cat", "cat/dog"}, with_classes({"cat", "dog"}))) == Names{":cat"});
 }
 
-TEST_CASE("layout: what folders are cannot always be told") {
-  for (const Names& folders :
-       {Names{"train", "val"}, Names{"train/a", "val/a", "valid/a"}, Names{"train/a", "other"},
-        Names{"train/a", "test"}, Names{"plane", "train"}}) {
-    const Layout layout = layout_of(folders);
-    REQUIRE(layout.doubts.size() == 1);
-    CHECK(layout.doubts.front().kind == Doubt::Kind::kLayout);
-    CHECK_FALSE(layout.doubts.front().advice.empty());
-  }
-}
-
 TEST_CASE("layout: a path belongs to the root it lies in") {
-  const Layout layout = layout_of({"ds/train/cat", "ds/val/cat"});
+  const Layout layout = layout_of({"ds/train/cat", "ds/train/dog", "ds/val/cat"});
   std::string_view below;
   REQUIRE(layout.root_of("ds/val/cat/1.jpg", below) != nullptr);
   CHECK(below == "cat/1.jpg");
   CHECK(layout.root_of("ds/valx/cat/1.jpg", below) == nullptr);
   CHECK(layout.root_of("ds/README", below) == nullptr);
-  CHECK(layout.is_root("ds/train"));
-  CHECK_FALSE(layout.is_root("ds"));
 }
 
 TEST_CASE("layout: split folders that are said are taken, and no others") {
@@ -164,6 +266,15 @@ TEST_CASE("layout: split folders that are said are taken, and no others") {
   CHECK(test::kind_of_error([&] { layout_of({"a/x"}, options); }) == ErrorKind::kUsage);
   options.split_folders = parse_split_folders("none");
   CHECK(roots(layout_of({"train", "val"}, options)) == Names{":"});
+}
+
+TEST_CASE("layout: what is left out is as if it were not there") {
+  SourceContents contents = contents_of({"a/1.jpg", "a/2.jpg", "b/3.jpg", "c/4.jpg", "stray.jpg"});
+  leave_out(contents, {"stray*", "c/*"});
+  const Layout layout = find_layout(contents, {}, {}, "source");
+  CHECK(classes(layout) == Names{"a", "b"});
+  CHECK(layout.doubts.empty());
+  CHECK(contents.others.size() == 2);
 }
 
 }  // namespace packhorse

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace packhorse {
+
+/// Whether a path matches one of the globs, as for fnmatch(3): one without '/' is matched against
+/// the file name, one with '/' against the path, where '*' matches '/', too.
+bool matches_any(const std::vector<std::string>& globs, const std::string& path);
+
+}  // namespace packhorse

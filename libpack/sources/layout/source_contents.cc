@@ -1,0 +1,50 @@
+#include "sources/layout/source_contents.h"
+
+#include "listing/globs.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/manifest.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::uint64_t kMostLookedAt = std::uint64_t{64} << 20;  // bytes of an image
+
+}  // namespace
+
+std::function<std::vector<std::byte>(std::size_t)> careful_look(
+    const SourceContents& contents,
+    std::function<void(std::size_t, std::vector<std::byte>&)> read) {
+  return [&contents, read = std::move(read)](std::size_t image) {
+    std::vector<std::byte> bytes;
+    if (contents.images.size_of(image) > kMostLookedAt) return bytes;
+    try {
+      read(image, bytes);
+    } catch (const Error&) {  // packing will reject it
+      bytes.clear();
+    }
+    return bytes;
+  };
+}
+
+void leave_out(SourceContents& contents, const std::vector<std::string>& globs) {
+  if (globs.empty()) return;
+  for (SourceContents::Other& other : contents.others)
+    if (other.rule.empty() && matches_any(globs, other.path)) other.rule = naming::kExcluded;
+  EntryTable& images = contents.images;
+  std::set<std::string> emptied;
+  images.relabel([&](std::size_t i) -> std::optional<std::int64_t> {
+    std::string path = images.path_of(i);
+    if (!matches_any(globs, path)) return 0;
+    emptied.emplace(naming::directory_of(path));
+    contents.others.push_back({std::move(path), naming::kExcluded, {}});
+    return std::nullopt;
+  });
+  std::erase_if(contents.datasets, [&](const std::string& folder) {
+    return matches_any(globs, naming::join(folder, kManifestName)) && emptied.insert(folder).second;
+  });
+  contents.emptied.assign(emptied.begin(), emptied.end());
+}
+
+}  // namespace packhorse

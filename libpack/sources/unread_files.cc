@@ -110,12 +110,12 @@ bool is_part_of_archive(std::string_view name) {
 }
 
 constexpr std::string_view kArraysAdvice =
-    "save images and labels as .npy files, and pack their folder: docs/sources.md, Arrays";
+    "save images and labels as .npy files, and pack their folder: docs/containers.md, Arrays";
 constexpr std::string_view kHdf5Advice =
     "where an image's bytes lie together, adopt the file: packhorse index; else save its arrays as "
-    ".npy files: docs/sources.md, Arrays, has the lines";
+    ".npy files: docs/containers.md, Arrays, has the lines";
 constexpr std::string_view kParquetAdvice =
-    "write its images to class folders, and pack those: docs/sources.md, Parquet, has the lines";
+    "write its images to class folders, and pack those: docs/containers.md, Parquet, has the lines";
 constexpr std::string_view kAdoptAdvice =
     "adopt it: `packhorse index` with its folder makes it a dataset without rewriting it";
 constexpr std::string_view kFoldersAdvice = "write its images to class folders, and pack those";

@@ -1,4 +1,4 @@
-"""Random tables of labels, and what they say: by Python's csv, and by the rule for labels in docs/sources.md.
+"""Random tables of labels, and what they say: by Python's csv, and by the rule for labels in docs/labels.md.
 
     PACKHORSE_BIN=build/release/bin python tests/cli/random_tables.py 10000 [SEED]
 

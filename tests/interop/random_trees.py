@@ -93,7 +93,7 @@ def masks(rng, classes):
 
 def renderings(rng, classes):
     stems = [f"{rng.getrandbits(30):x}" for _ in range(rng.randint(2, 5))]
-    folders = rng.choice([("HR", "LR"), ("rgb", "depth"), ("x2", "x4", "orig"), ("A", "B")])
+    folders = rng.choice([("HR", "LR"), ("rgb", "depth"), ("x2", "x4", "orig"), ("A", "B"), ("rgb", "ir", "uv", "x", "y", "z")])
     return Tree({f"{folder}/{stem}.png": ("", "") for folder in folders for stem in stems}, ambiguous=True)
 
 

@@ -1,4 +1,4 @@
-"""The lines that docs/sources.md gives for files that packhorse does not read."""
+"""The lines that docs/containers.md gives for files that packhorse does not read."""
 
 import io
 import json
@@ -13,8 +13,8 @@ from python_support import ROOT, SHAPES, listed, pack, paths
 pytestmark = pytest.mark.thorough
 
 def recipe(heading):
-    """The Python under that heading of docs/sources.md."""
-    page = (ROOT / "docs/sources.md").read_text()
+    """The Python under that heading of docs/containers.md."""
+    page = (ROOT / "docs/containers.md").read_text()
     section = re.split(r"^#+ ", page.split(f"### {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
     return re.search(r"```python\n(.*?)```", section, re.S).group(1)
 

@@ -148,7 +148,7 @@ class Hdf5Shard final : public ForeignShard {
       refuse(fmt::format("has the shape ({}): each channel is a plane of its own",
                          fmt::join(axes, ", ")),
              "transpose it: x.transpose(0, 2, 3, 1); or save images and labels as .npy files, "
-             "which packhorse pack reads (docs/sources.md, Arrays)");
+             "which packhorse pack reads (docs/containers.md, Arrays)");
     }
     if (channels != 1 && channels != 3) {
       refuse("has " + std::to_string(channels) +

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kRewrite =
     "copy the array without compression and chunks, e.g. out.create_dataset(name, "
     "data=h5[name][:]) in h5py; or save images and labels as .npy files, which packhorse pack "
-    "reads (docs/sources.md, Arrays)";
+    "reads (docs/containers.md, Arrays)";
 
 [[noreturn]] void refuse(const Column& column, const std::string& what, const fs::path& path,
                          const char* advice = kRewrite) {

@@ -19,8 +19,8 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
-#include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/packed_dataset.h"
 #include "sources/folder/folder_items.h"
 
 namespace packhorse {
@@ -274,7 +274,7 @@ bool looks_like_image(int folder, const char* name) {
 }
 
 SourceContents read_folder(const fs::path& root, const FieldSet& fields,
-                     const std::shared_ptr<EntryMemory>& memory) {
+                           const std::shared_ptr<EntryMemory>& memory) {
   const UniqueFd fd = open_file(root, kFolder);
   if (!fd) throw_errno("list the folder", root);
   FolderIds above = with_all_above(root);
@@ -285,7 +285,8 @@ SourceContents read_folder(const fs::path& root, const FieldSet& fields,
   while (!all.inside.empty()) {
     const std::vector<Unread> level = std::exchange(all.inside, {});
     const auto threads = static_cast<std::size_t>(listing_threads());
-    const std::size_t at_once = std::clamp<std::size_t>(level.size() / (8 * threads), 1, kMostAtOnce);
+    const std::size_t at_once =
+        std::clamp<std::size_t>(level.size() / (8 * threads), 1, kMostAtOnce);
     const std::size_t parts = (level.size() + at_once - 1) / at_once;
     InOrder joined(parts, all);
     run_parallel(listing_threads(), parts, [&](std::size_t p) {

@@ -144,9 +144,8 @@ class FolderSource final : public Source {
     inside.allow_odd_classes = options.allow_odd_classes;
     inside.split_folders.emplace();
     inside.memory = options.memory;
-    const auto given = std::find_if(
-        options.split_folders->begin(), options.split_folders->end(),
-        [&](const SplitFolder& one) { return one.folder == folder; });
+    const auto given = std::find_if(options.split_folders->begin(), options.split_folders->end(),
+                                    [&](const SplitFolder& one) { return one.folder == folder; });
     if (options.labels.for_all() || options.labels.covers(given->split))
       inside.labels.files.emplace("", path);  // its folders mean nothing
     SourceContents contents = read_contents(*payloads_, file, path, fields_, options.memory);

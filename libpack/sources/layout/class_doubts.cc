@@ -51,6 +51,17 @@ class ClassDoubts {
     }
   }
 
+  void add_companions() {
+    const std::optional<Companions> found = companions_in(contents_, layout_);
+    if (found)
+      add(DoubtKind::kLayout,
+          std::to_string(found->count) +
+              (found->count == 1 ? " file beside an image is" : " files beside images are") +
+              " named like a mask, or another form, of it: '" + printable(found->file) +
+              "' beside '" + printable(found->image) + "' in '" + printable(found->class_folder) +
+              "'");
+  }
+
   /// Adds a doubt for splits without images, wherever the labels come from.
   void add_empty_splits() {
     Names empty;
@@ -91,11 +102,10 @@ class ClassDoubts {
       if (deeper == 0) continue;
       const std::string where = ", such as those in '" + printable(example) + "'";
       return add(DoubtKind::kLayout,
-                 direct == 0
-                     ? "the images lie deeper than in SOURCE/<class>/" + where +
-                           ", so it is not clear which folders are the classes"
-                     : "some images lie directly in the class folders, and others deeper" + where +
-                           ", so it is not clear which folders are the classes");
+                 direct == 0 ? "the images lie deeper than in SOURCE/<class>/" + where +
+                                   ", so it is not clear which folders are the classes"
+                             : "some images lie directly in the class folders, and others deeper" +
+                                   where + ", so it is not clear which folders are the classes");
     }
   }
 
@@ -107,8 +117,9 @@ class ClassDoubts {
       const Layout::Root* other_root = layout_.root_of(other + "/x", other_below);
       if (root == nullptr || other_root == nullptr || root->given || other_root->given) continue;
       if (root->class_of(below) == other_root->class_of(other_below)) continue;
-      return add(DoubtKind::kLayout, "the class folders " + quoted({one, other}) +
-                                         " are the same folder, so its images would have two labels");
+      return add(DoubtKind::kLayout,
+                 "the class folders " + quoted({one, other}) +
+                     " are the same folder, so its images would have two labels");
     }
   }
 
@@ -146,8 +157,8 @@ class ClassDoubts {
   void add_parts() {
     const Names parts = numbered_parts(layout_.classes);
     if (!parts.empty())
-      add(DoubtKind::kLayout,
-          "the folders " + quoted(parts) + " look like numbered parts of a dataset, not like classes");
+      add(DoubtKind::kLayout, "the folders " + quoted(parts) +
+                                  " look like numbered parts of a dataset, not like classes");
   }
 
   void add_renderings() {
@@ -159,17 +170,6 @@ class ClassDoubts {
                    "the files in the folders " + quoted(same) +
                        " have the same names, as renderings of the same pictures have");
     }
-  }
-
-  void add_companions() {
-    const std::optional<Companions> found = companions_in(contents_, layout_);
-    if (found)
-      add(DoubtKind::kLayout,
-          std::to_string(found->count) +
-              (found->count == 1 ? " file beside an image is" : " files beside images are") +
-              " named like a mask, or another form, of it: '" + printable(found->file) +
-              "' beside '" + printable(found->image) + "' in '" +
-              printable(found->class_folder) + "'");
   }
 
   /// Adds a doubt for names that people cannot tell apart.
@@ -225,7 +225,13 @@ class ClassDoubts {
 void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
                    const ListOptions& options) {
   ClassDoubts doubts(layout, tree, contents, options);
-  if (options.classes.empty() && !options.labels.for_all()) doubts.add_all();
+  if (!options.labels.for_all()) {
+    if (options.classes.empty()) {
+      doubts.add_all();
+    } else if (options.classes_at == 0 && layout.some_by_folders()) {
+      doubts.add_companions();
+    }
+  }
   doubts.add_empty_splits();
 }
 

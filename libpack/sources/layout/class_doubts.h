@@ -4,9 +4,9 @@
 
 namespace packhorse {
 
-/// Adds to `layout` what speaks against its classes, the gravest first: inputs outside the one shape
-/// whose class folders can only be classes, and classes that look like something else. Nothing about
-/// classes where the options say them.
+/// Adds to `layout` what speaks against its classes, the gravest first: inputs outside the one
+/// shape whose class folders can only be classes, and classes that look like something else.
+/// Nothing about classes where the options say them.
 void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
                    const ListOptions& options);
 

@@ -61,7 +61,7 @@ void refuse_folder_options(const ListOptions& options, const std::filesystem::pa
   }
   if (!options.split_folders && !options.allow_odd_classes && options.classes_at == 0) return;
   throw Error(ErrorKind::kUsage,
-              std::string(options.split_folders       ? "--split-folders"
+              std::string(options.split_folders    ? "--split-folders"
                           : options.classes_at > 0 ? "--classes-at"
                                                    : "--allow-odd-classes") +
                   " needs class folders, and the source has none",

@@ -161,7 +161,8 @@ class Finder {
     }
     Names others;
     for (const Id id : holding)
-      if (std::none_of(splits.begin(), splits.end(), [&](const Split& s) { return s.folder == id; }))
+      if (std::none_of(splits.begin(), splits.end(),
+                       [&](const Split& s) { return s.folder == id; }))
         others.emplace_back(tree_[id].name());
     Ids folders = where_classes_lie(splits);
     Names flat, names;
@@ -169,7 +170,8 @@ class Finder {
       names.emplace_back(tree_[splits[s].folder].name());
       if (is_flat(splits[s].name, splits[s].folder, folders[s])) flat.push_back(names.back());
     }
-    const std::string all = quoted(names) + ", named like " + (names.size() > 1 ? "splits" : "a split");
+    const std::string all =
+        quoted(names) + ", named like " + (names.size() > 1 ? "splits" : "a split");
     if (!others.empty()) {
       classes_in(folder, "");
       doubt("beside " + all + ", " + quoted(others) + (others.size() > 1 ? " hold" : " holds") +
@@ -191,7 +193,8 @@ class Finder {
   void note_left(Id folder, const std::vector<Split>& splits) {
     Ids left = tree_[folder].inside;
     std::erase_if(left, [&](Id id) {
-      return std::any_of(splits.begin(), splits.end(), [&](const Split& s) { return s.folder == id; });
+      return std::any_of(splits.begin(), splits.end(),
+                         [&](const Split& s) { return s.folder == id; });
     });
     if (!left.empty())
       layout_.notes.push_back("beside the split folders, left out: " +
@@ -202,7 +205,8 @@ class Finder {
     for (std::size_t i = 0; i < splits.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (splits[i].name == splits[j].name)
-          return doubt("the folders " + quoted(tree_.names_of({splits[j].folder, splits[i].folder})) +
+          return doubt("the folders " +
+                       quoted(tree_.names_of({splits[j].folder, splits[i].folder})) +
                        " are both named like the split " + splits[i].name);
   }
 
@@ -296,7 +300,8 @@ class Finder {
                                  .given = options_.labels.covers(told.split),
                                  .archive = true,
                                  .classes = std::move(*classes)});
-        layout_.notes.push_back("the split " + told.split + " is the archive " + shown(told.folder));
+        layout_.notes.push_back("the split " + told.split + " is the archive " +
+                                shown(told.folder));
       } else {
         refuse_missing(told);
       }
@@ -439,8 +444,8 @@ Layout find_layout(const Tree& tree, const SourceContents& contents, const ListO
   return layout;
 }
 
-Layout find_layout(const SourceContents& contents, const FieldSet& fields, const ListOptions& options,
-                   const fs::path& source) {
+Layout find_layout(const SourceContents& contents, const FieldSet& fields,
+                   const ListOptions& options, const fs::path& source) {
   Layout layout = find_layout(Tree(contents, fields), contents, options, source);
   if (!layout.doubts.empty() && !options.allow_odd_classes)
     layout.doubts.front().advice = advice_for(layout, contents, options, source);

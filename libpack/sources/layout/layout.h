@@ -26,7 +26,7 @@ struct Layout {
     std::string metadata = {};  ///< the file in it that gives the labels; "" = none
     bool given = false;         ///< labels come from a file or by a pattern: its folders are none
     bool archive = false;       ///< it is an archive, not a folder
-    int class_depth = 1;        ///< which of the folders around an image, from `folder` on, is its class
+    int class_depth = 1;  ///< which of the folders around an image, from `folder` on, is its class
     /// Where the class folders lie, or would if they gave the labels: `folder`, or one inside it.
     std::string base = {};
     std::string split_folder = {};  ///< the name of the split's folder; "" where there are none
@@ -40,7 +40,7 @@ struct Layout {
     /// What a FieldPattern fills in for the image at `path` in the source.
     ImagePlace place_of(std::string_view path) const;
   };
-  std::vector<Root> roots;  ///< at least one; none lies in another
+  std::vector<Root> roots;             ///< at least one; none lies in another
   std::set<std::string> classes = {};  ///< of all roots, and of those without an input
   std::vector<std::string> notes = {};
   std::vector<Doubt> doubts = {};  ///< the gravest first
@@ -55,11 +55,11 @@ struct Layout {
   std::string_view rule_outside() const;
 };
 
-/// Without doubts about classes where `options` leave no choice: where labels are given, the classes
-/// are listed, or --classes-at says where they lie. The advice of the first doubt has been tried.
-/// Throws Error(kUsage) for folders named in `options.split_folders` that do not exist.
-Layout find_layout(const SourceContents& contents, const FieldSet& fields, const ListOptions& options,
-                   const std::filesystem::path& source);
+/// Without doubts about classes where `options` leave no choice: where labels are given, the
+/// classes are listed, or --classes-at says where they lie. The advice of the first doubt has been
+/// tried. Throws Error(kUsage) for folders named in `options.split_folders` that do not exist.
+Layout find_layout(const SourceContents& contents, const FieldSet& fields,
+                   const ListOptions& options, const std::filesystem::path& source);
 
 /// The same without that advice.
 Layout find_layout(const Tree& tree, const SourceContents& contents, const ListOptions& options,

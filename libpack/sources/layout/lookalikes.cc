@@ -1,6 +1,7 @@
 #include "sources/layout/lookalikes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <string_view>
 #include <unordered_set>
@@ -15,7 +16,7 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostDigits = 4;      // of a part's number
-constexpr std::size_t kMostRenderings = 4;  // more folders with the same names are classes
+constexpr std::size_t kMostRenderings = 4;  // more folders may each number their images from 1
 constexpr double kSameRatio = 1.05;         // of proportions, which sizes are rounded to
 constexpr std::size_t kMostLooks = 8;       // pairs of images that are looked at
 constexpr std::size_t kMostSeparators = 3;  // in a companion's suffix
@@ -134,6 +135,51 @@ class FolderCompanions {
   std::map<std::string, Found> found_;  ///< by suffix
 };
 
+/// Calls visit(class folder, first, last) for each run of images in a class folder of `root`.
+template <class Visit>
+void by_class(const SourceContents& contents, const Layout::Root& root, const Visit& visit) {
+  const std::size_t skipped = root.folder.empty() ? 0 : root.folder.size() + 1;
+  by_directory(contents.images,
+               [&](std::string_view directory, std::size_t first, std::size_t last) {
+                 if (skipped > 0 && !(directory.starts_with(root.folder) &&
+                                      directory.size() > skipped && directory[skipped - 1] == '/'))
+                   return;
+                 if (directory.size() < skipped) return;
+                 const std::string below = naming::join(directory.substr(skipped), "x");
+                 const std::string_view name = root.class_of(below);
+                 if (!name.empty()) visit(name, first, last);
+               });
+}
+
+/// Whether the names of a class folder's images are just numbers without a gap, which say nothing
+/// of what they show.
+bool are_numbered(const SourceContents& contents, const Layout::Root& root,
+                  std::string_view folder) {
+  std::string around;
+  bool numbers = true;
+  std::uint64_t count = 0, least = ~std::uint64_t{0}, most = 0;
+  by_class(contents, root, [&](std::string_view name, std::size_t first, std::size_t last) {
+    if (name != folder) return;
+    for (std::size_t i = first; i < last && numbers; ++i) {
+      const std::string path = contents.images.path_of(i);
+      const std::string_view stem = stem_of(naming::last_name(path));
+      std::size_t end = stem.size();
+      while (end > 0 && !is_digit(stem[end - 1])) --end;
+      std::size_t begin = end;
+      while (begin > 0 && is_digit(stem[begin - 1])) --begin;
+      std::uint64_t number = 0;
+      numbers = std::from_chars(stem.data() + begin, stem.data() + end, number).ec == std::errc();
+      const std::string rest =
+          std::string(stem.substr(0, begin)) + '#' + std::string(stem.substr(end));
+      numbers = numbers && (count++ == 0 || rest == around);
+      around = rest;
+      least = std::min(least, number);
+      most = std::max(most, number);
+    }
+  });
+  return numbers && count > 0 && most - least == count - 1;
+}
+
 }  // namespace
 
 std::vector<std::string> numbered_parts(const std::set<std::string>& names) {
@@ -151,15 +197,7 @@ std::vector<std::string> renderings(const SourceContents& contents, const Layout
     auto operator<=>(const Names&) const = default;
   };
   std::map<std::string, std::pair<Names, std::vector<std::size_t>>, std::less<>> classes;
-  const std::size_t skipped = root.folder.empty() ? 0 : root.folder.size() + 1;
-  by_directory(contents.images, [&](std::string_view directory, std::size_t first, std::size_t last) {
-    if (skipped > 0 && !(directory.starts_with(root.folder) && directory.size() > skipped &&
-                         directory[skipped - 1] == '/'))
-      return;
-    if (directory.size() < skipped) return;
-    const std::string below = naming::join(directory.substr(skipped), "x");
-    const std::string_view name = root.class_of(below);
-    if (name.empty()) return;
+  by_class(contents, root, [&](std::string_view name, std::size_t first, std::size_t last) {
     auto& [names, examples] = classes[std::string(name)];
     for (std::size_t i = first; i < last; ++i) {
       const std::string image = contents.images.path_of(i);
@@ -168,12 +206,12 @@ std::vector<std::string> renderings(const SourceContents& contents, const Layout
       if (examples.size() < kMostLooks) examples.push_back(i);
     }
   });
-  if (classes.size() > kMostRenderings) return {};
   std::map<Names, std::vector<std::string>> groups;
   for (const auto& [name, one] : classes)
     if (one.first.count > 1) groups[one.first].push_back(name);
   for (auto& [names, group] : groups) {
     if (group.size() < 2) continue;
+    if (classes.size() > kMostRenderings && are_numbered(contents, root, group.front())) continue;
     const auto& ones = classes.at(group[0]).second;
     const auto& others = classes.at(group[1]).second;
     bool same = true;  // the names are, and sorted
@@ -190,7 +228,8 @@ std::optional<Companions> companions_in(const SourceContents& contents, const La
     bool many = false;  ///< of half of the images of a folder
   };
   std::map<std::string, Found> all;  // by suffix
-  by_directory(contents.images, [&](std::string_view directory, std::size_t first, std::size_t last) {
+  by_directory(contents.images, [&](std::string_view directory, std::size_t first,
+                                    std::size_t last) {
     std::string_view below;
     const std::string path = naming::join(directory, "x");
     const Layout::Root* root = layout.root_of(path, below);

@@ -24,9 +24,9 @@ using Id = Tree::Id;
 using Names = std::vector<std::string>;
 using naming::join;
 
-constexpr std::size_t kMostReadings = 5;  // that are told
-constexpr int kMostDepth = 6;             // of class folders
-constexpr std::size_t kMostParts = 16;    // folders that may be splits of their own name
+constexpr std::size_t kMostReadings = 5;    // that are told
+constexpr int kMostDepth = 6;               // of class folders
+constexpr std::size_t kMostParts = 16;      // folders that may be splits of their own name
 constexpr std::size_t kMostFolders = 12;    // tried as sources
 constexpr std::size_t kMostFields = 4;      // folders tried as fields
 constexpr std::size_t kMostFiles = 10'000;  // looked at for an example of names
@@ -47,10 +47,9 @@ std::string in_words(const Result& result, bool unlabelled) {
   } else if (result.classes.size() == 1) {
     text += " of 1 class, " + printable(result.classes.front());
   } else {
-    text += fmt::format(" of {} classes, {} {} {}", result.classes.size(),
-                        printable(result.classes.front()),
-                        result.classes.size() == 2 ? "and" : "...",
-                        printable(result.classes.back()));
+    text += fmt::format(
+        " of {} classes, {} {} {}", result.classes.size(), printable(result.classes.front()),
+        result.classes.size() == 2 ? "and" : "...", printable(result.classes.back()));
   }
   if (!result.splits.empty()) text += fmt::format(", in {}", fmt::join(result.splits, ", "));
   if (result.left > 0)
@@ -87,7 +86,8 @@ SourceContents contents_of(const SourceContents& all, const std::string& folder)
 std::string field_name(std::string_view file) {
   const std::size_t dot = file.rfind('.');
   std::string extension = dot == std::string_view::npos ? "" : lower_case(file.substr(dot + 1));
-  std::erase_if(extension, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
+  std::erase_if(extension,
+                [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
   if (extension.empty()) return {};
   return naming::has_any_image_name(file) ? "mask." + extension : extension;
 }
@@ -357,9 +357,9 @@ class Readings {
         ListOptions options = options_;
         options.fields.places.push_back({name, place, required});
         options.labels.unlabelled = unlabelled;
-        const std::string option = std::string(required ? "--field-from " : "--optional-field-from ") +
-                                   shell_word(name + '=' + place) +
-                                   (unlabelled ? " --unlabelled" : "");
+        const std::string option =
+            std::string(required ? "--field-from " : "--optional-field-from ") +
+            shell_word(name + '=' + place) + (unlabelled ? " --unlabelled" : "");
         if (take(option, contents_, options)) return;
       }
     }
@@ -414,8 +414,8 @@ class Readings {
 
 }  // namespace
 
-std::string advice_for(const Layout& layout, const SourceContents& contents, const ListOptions& options,
-                       const fs::path& source) {
+std::string advice_for(const Layout& layout, const SourceContents& contents,
+                       const ListOptions& options, const fs::path& source) {
   return Readings(layout, contents, options, source).in_words();
 }
 

@@ -60,7 +60,8 @@ struct SourceContents {
 std::function<std::vector<std::byte>(std::size_t)> careful_look(
     const SourceContents& contents, std::function<void(std::size_t, std::vector<std::byte>&)> read);
 
-/// Turns images and rejects whose paths match one of the globs into skips, as if they were not there.
+/// Turns images and rejects whose paths match one of the globs into skips, as if they were not
+/// there.
 void leave_out(SourceContents& contents, const std::vector<std::string>& globs);
 
 }  // namespace packhorse

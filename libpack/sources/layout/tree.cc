@@ -58,13 +58,12 @@ void Tree::mark_fields(Id folder, const FieldSet& fields) {
     return fields.covers(folders_[id].path) || fields.spells(folders_[id].path);
   };
   const std::vector<Id>& inside = folders_[folder].inside;
-  const bool beside =
-      folders_[folder].images > 0 || std::any_of(inside.begin(), inside.end(), [&](Id id) {
-        return folders_[id].below > 0 && !spelled(id);
-      });
+  const bool beside = folders_[folder].images > 0 ||
+                      std::any_of(inside.begin(), inside.end(),
+                                  [&](Id id) { return folders_[id].below > 0 && !spelled(id); });
   for (const Id id : inside) {
-    folders_[id].of_fields = fields.covers(folders_[id].path) ||
-                             (spelled(id) && (folders_[id].below == 0 || beside));
+    folders_[id].of_fields =
+        fields.covers(folders_[id].path) || (spelled(id) && (folders_[id].below == 0 || beside));
     mark_fields(id, fields);
   }
 }

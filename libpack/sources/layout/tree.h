@@ -20,14 +20,14 @@ class Tree {
   static constexpr Id kRoot = 0;  ///< the source itself
 
   struct Folder {
-    std::string path;              ///< in the source
-    Id parent = kRoot;             ///< of the root: itself
-    int depth = 0;                 ///< of the root: 0
-    std::vector<Id> inside = {};   ///< the folders directly in it, by name
-    std::uint64_t images = 0;      ///< directly in it
-    std::uint64_t below = 0;       ///< in it and in all folders below
-    bool rejects = false;          ///< in or below it lies an input that cannot be packed
-    bool of_fields = false;        ///< holds nothing but fields of images elsewhere
+    std::string path;             ///< in the source
+    Id parent = kRoot;            ///< of the root: itself
+    int depth = 0;                ///< of the root: 0
+    std::vector<Id> inside = {};  ///< the folders directly in it, by name
+    std::uint64_t images = 0;     ///< directly in it
+    std::uint64_t below = 0;      ///< in it and in all folders below
+    bool rejects = false;         ///< in or below it lies an input that cannot be packed
+    bool of_fields = false;       ///< holds nothing but fields of images elsewhere
 
     std::string_view name() const;
     /// Whether something in or below it is an input.

@@ -27,7 +27,7 @@ const std::vector<std::string>& classes_of(const reader::Dataset& dataset) {
     if (target.kind == kClassesTarget) return target.classes;
   throw Error(ErrorKind::kUsage, "the dataset says nothing of several classes of its pictures", {},
               "pack it with a table of them: packhorse pack --targets classes:FILE "
-              "(docs/sources.md)");
+              "(docs/annotations.md)");
 }
 
 /// float [B, C]: the score of each class, 1 where none is said; on the CPU. Throws Error(kUsage)

@@ -27,7 +27,7 @@ struct UnpackReport {
 /// sample or a path that would leave `out`.
 ///
 /// As a notation, images and the objects in them are written where its data sets have them
-/// (docs/sources.md), and no other field. Throws Error(kUsage) for a dataset without objects.
+/// (docs/annotations.md), and no other field. Throws Error(kUsage) for a dataset without objects.
 UnpackReport unpack(const std::filesystem::path& dataset, const std::filesystem::path& out,
                     Progress* progress = nullptr, std::stop_token stop = {},
                     UnpackAs as = UnpackAs::kFolder);

@@ -57,10 +57,10 @@ ClassTable::ClassTable(const TablePlace& place)
 
 void ClassTable::refuse(std::size_t text, const std::string& what,
                         const std::string& advice) const {
-  throw Error(ErrorKind::kUsage,
-              "line " + std::to_string(file_.place_of_text(text).line) +
-                  " of the table of classes " + what,
-              file_.path(), advice);
+  throw Error(
+      ErrorKind::kUsage,
+      "line " + std::to_string(file_.place_of_text(text).line) + " of the table of classes " + what,
+      file_.path(), advice);
 }
 
 void ClassTable::read_lists() {
@@ -70,7 +70,8 @@ void ClassTable::read_lists() {
     try {
       for (const std::string_view line : cut(text, '\n')) add_names(line, separator, names);
     } catch (const Error& error) {
-      refuse(lists_.size() - 1, "has a list that is none, '" + printable(text) + "': " + error.what(),
+      refuse(lists_.size() - 1,
+             "has a list that is none, '" + printable(text) + "': " + error.what(),
              "a cell has the names of classes: cat|dog");
     }
   }

@@ -67,7 +67,8 @@ LabelIds read_label_ids(const fs::path& path) {
 LabelFile::LabelFile(const fs::path& path, const LabelColumns& columns, const LabelIds* ids)
     : path_(path) {
   read(columns, ids);
-  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path_, kLineAdvice);
+  if (lines_.empty())
+    throw Error(ErrorKind::kUsage, "the labels file is empty", path_, kLineAdvice);
   if (ids == nullptr) refuse_line_numbers();
 }
 

@@ -253,7 +253,7 @@ class ContentsReader {
 }  // namespace
 
 SourceContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                              const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
+                             const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
   return ContentsReader(payloads, file, path, fields, memory).run();
 }
 

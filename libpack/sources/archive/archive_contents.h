@@ -12,7 +12,7 @@ namespace packhorse {
 /// whatever could be one of an image's `fields`, and decides about every other member. Sets the
 /// images' fields that lie beside them. `memory`: for the images.
 SourceContents read_contents(Payloads& payloads, std::uint32_t file,
-                              const std::filesystem::path& path, const FieldSet& fields,
-                              const std::shared_ptr<EntryMemory>& memory = nullptr);
+                             const std::filesystem::path& path, const FieldSet& fields,
+                             const std::shared_ptr<EntryMemory>& memory = nullptr);
 
 }  // namespace packhorse

@@ -140,8 +140,7 @@ class ListSource final : public Source {
     listing.classes = survey.labels.classes();
     listing.fields = list_->fields();
     listing.notes = survey.labels.notes();
-    listing.notes.insert(listing.notes.begin(), "list '" +
-                                                    printable(path_.filename().native()) +
+    listing.notes.insert(listing.notes.begin(), "list '" + printable(path_.filename().native()) +
                                                     "': " + list_->description());
     for (const std::string& name : survey.splits) {
       SplitListing& split = listing.splits.emplace_back();

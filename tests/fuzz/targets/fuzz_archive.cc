@@ -33,7 +33,8 @@ void look_at(const std::filesystem::path& path) {
   Listing listing = lay_out(contents, layout, options, path);
   fuzz::touch(listing.classes.empty() ? "" : "classes");
   try {
-    attach_fields(listing, layout, kFields, std::move(contents.field_files), path, [](auto&, auto&) {});
+    attach_fields(listing, layout, kFields, std::move(contents.field_files), path,
+                  [](auto&, auto&) {});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
   }

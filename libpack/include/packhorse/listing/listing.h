@@ -86,8 +86,8 @@ struct Listing {
 /// An extra field whose files lie elsewhere in the source than beside the images.
 struct FieldPlace {
   std::string name;
-  /// A folder whose folders are those of the images, or a pattern of paths: docs/annotations.md, "Files
-  /// in other folders".
+  /// A folder whose folders are those of the images, or a pattern of paths: docs/annotations.md,
+  /// "Files in other folders".
   std::string pattern;
   bool required = true;  ///< an image without its file is rejected
 };

@@ -44,13 +44,14 @@ struct ListOptions {
   std::optional<std::vector<SplitFolder>> split_folders = {};
   /// Accepts class folders as classes whatever Listing::doubts says. Only for folders and archives.
   bool allow_odd_classes = false;
-  /// Which of the folders around an image is its class, counted from the source, or from the folders
-  /// in `split_folders`; 0: found by the layout's shape. It settles all doubts about classes.
+  /// Which of the folders around an image is its class, counted from the source, or from the
+  /// folders in `split_folders`; 0: found by the layout's shape. It settles all doubts about
+  /// classes.
   int classes_at = 0;
   LabelOptions labels = {};
   FieldChoice fields = {};
-  /// Globs, as SelectOptions::exclude: what they match in a folder or an archive is as if it were not
-  /// there, also for the layout.
+  /// Globs, as SelectOptions::exclude: what they match in a folder or an archive is as if it were
+  /// not there, also for the layout.
   std::vector<std::string> exclude = {};
   TargetOptions targets = {};
   /// Where a source may put large unnamed scratch files; empty: the system's directory for

@@ -127,7 +127,8 @@ TEST_CASE("folder roles: a split may be hinted at by the begin or the end of a w
 }
 
 TEST_CASE("tree: folders and their images, whatever sorts between them") {
-  const SourceContents contents = contents_of({"a/1.jpg", "a-b/1.jpg", "a/x/1.jpg", "a/x/2.jpg", "b/"});
+  const SourceContents contents =
+      contents_of({"a/1.jpg", "a-b/1.jpg", "a/x/1.jpg", "a/x/2.jpg", "b/"});
   const Tree tree(contents, {});
   CHECK(tree.names_of(tree[Tree::kRoot].inside) == Names{"a", "a-b", "b"});
   CHECK(tree.names_of(tree.holding(Tree::kRoot)) == Names{"a", "a-b"});
@@ -151,8 +152,8 @@ TEST_CASE("layout: class folders, splits and folders around them have one shape"
   holds({"n01440764", "n01443537"}, {":"}, {"n01440764", "n01443537"});
   holds({"class_0", "class_1"}, {":"}, {"class_0", "class_1"});
   holds({"train/cat", "train/dog", "valid/cat"}, {"train:train", "val:valid"}, {"cat", "dog"});
-  holds({"Validation/x", "Train/x", "Train/y", "TEST/y"}, {"test:TEST", "train:Train", "val:Validation"},
-        {"x", "y"});
+  holds({"Validation/x", "Train/x", "Train/y", "TEST/y"},
+        {"test:TEST", "train:Train", "val:Validation"}, {"x", "y"});
   holds({"ds/cat", "ds/dog"}, {":ds"}, {"cat", "dog"});
   holds({"ds/cat", "ds/dog", "src/", "docs/api/"}, {":ds"}, {"cat", "dog"});
   holds({"a/b/Testing/a", "a/b/Training/a", "a/b/Training/b"},
@@ -176,13 +177,16 @@ TEST_CASE("layout: what has another shape is doubted, and its readings are told"
   tells({"a/abbey", "a/airport", "b/bar"},
         {"--classes-at 2  packs 6 images of 3 classes, abbey ... bar",
          "--classes-at 1  packs 6 images of 2 classes, a and b"});
-  tells({"p1/0", "p1/1", "p2/0", "p2/1", "p3/0"}, {"--classes-at 2  packs 10 images of 2 classes, 0 and 1"});
-  tells({"Dataset/0", "Dataset/1", "Examples"},
-        {"the source source/Dataset  packs 4 images of 2 classes, 0 and 1, and leaves out 2 images"});
+  tells({"p1/0", "p1/1", "p2/0", "p2/1", "p3/0"},
+        {"--classes-at 2  packs 10 images of 2 classes, 0 and 1"});
+  tells(
+      {"Dataset/0", "Dataset/1", "Examples"},
+      {"the source source/Dataset  packs 4 images of 2 classes, 0 and 1, and leaves out 2 images"});
   tells({"yes", "no", "data/yes", "data/no"}, {"--classes-at 1", "the source source/data"});
   tells({"repo/app/icons", "repo/data/train/cat", "repo/data/train/dog", "repo/data/val/cat"},
         {"--split-folders train=repo/data/train,val=repo/data/val"});
-  tells({"fold1/cat", "fold1/dog", "fold2/cat", "fold2/dog"}, {"--split-folders fold1=fold1,fold2=fold2"});
+  tells({"fold1/cat", "fold1/dog", "fold2/cat", "fold2/dog"},
+        {"--split-folders fold1=fold1,fold2=fold2"});
   tells({"train/cat", "train/dog", "extra"}, {"--split-folders train=train"});
   tells({"train/cat", "train/dog", "val/data/cat", "val/data/dog"}, {"--classes-at 2"});
   tells({"images_part_1", "images_part_2"}, {"--classes-at 1", "--unlabelled"});
@@ -205,7 +209,8 @@ TEST_CASE("layout: folders that are no classes for all their shape are doubted")
 
 TEST_CASE("layout: renderings of the same pictures are no classes") {
   CHECK_FALSE(layout_with({"HR/1.png", "HR/2.png", "LR/1.png", "LR/2.png"}).doubts.empty());
-  CHECK_FALSE(layout_with({"a/1.png", "a/2.png", "depth/1.tif", "depth/2.tif", "c/7.png"}).doubts.empty());
+  CHECK_FALSE(
+      layout_with({"a/1.png", "a/2.png", "depth/1.tif", "depth/2.tif", "c/7.png"}).doubts.empty());
   CHECK(says(advice(layout_with({"HR/1.png", "HR/2.png", "LR/1.png", "LR/2.png"})),
              "--field-from mask.png=LR --unlabelled"));
   // Numbered within their classes, which have unlike numbers of images.
@@ -215,7 +220,8 @@ TEST_CASE("layout: renderings of the same pictures are no classes") {
 TEST_CASE("layout: files that belong to the images beside them are no images") {
   const Layout masks = layout_with({"cat/1.jpg", "cat/1_mask.png", "dog/2.jpg", "dog/2_mask.png"});
   REQUIRE_FALSE(masks.doubts.empty());
-  CHECK(says(advice(masks), "--field-from mask.png={dir}/{stem}_mask.png  packs 2 images of 2 classes"));
+  CHECK(says(advice(masks),
+             "--field-from mask.png={dir}/{stem}_mask.png  packs 2 images of 2 classes"));
   CHECK(says(advice(masks), "--classes-at 1  packs 4 images"));
   const Layout renamed = layout_with({"cat/1.jpg", "cat/1.png", "dog/2.jpg", "dog/2.png"});
   CHECK(says(advice(renamed), "--field-from mask.png={dir}/{stem}.png"));
@@ -223,7 +229,8 @@ TEST_CASE("layout: files that belong to the images beside them are no images") {
                                     "train/dog/2-seg.png", "val/cat/3.jpg", "val/cat/3-seg.png"});
   CHECK(says(advice(split), "--field-from mask.png={split}/{dir}/{stem}-seg.png"));
   // Names that only look like it.
-  CHECK(layout_with({"cat/a_1.jpg", "cat/a_2.jpg", "cat/a.jpg", "dog/b.jpg", "dog/b (1).jpg"}).doubts.empty());
+  CHECK(layout_with({"cat/a_1.jpg", "cat/a_2.jpg", "cat/a.jpg", "dog/b.jpg", "dog/b (1).jpg"})
+            .doubts.empty());
 }
 
 TEST_CASE("layout: --classes-at says where the classes are, and settles all doubts") {

@@ -93,6 +93,23 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
 
 std::string shown(std::string_view name) { return "'" + printable(name) + "'"; }
 
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  const std::string text = printable(word);
+  const bool escaped = text != word;
+  std::string quoted = escaped ? "$'" : "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += escaped ? "\\'" : "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 std::string quoted(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
   std::string text;

@@ -59,6 +59,9 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
 
 /// A name as a sentence has it: 'a'.
 std::string shown(std::string_view name);
+/// A word as a shell takes it, in quotes where it needs them; bytes that cannot be shown are
+/// escaped as bash has it: $'\xe9'.
+std::string shell_word(const std::string& word);
 /// The names as a sentence lists them: 'a', 'b', 'c', 'd' and 4 more.
 std::string quoted(const std::vector<std::string>& names);
 

@@ -43,7 +43,4 @@ std::vector<std::string> folders_in(const std::filesystem::path& folder);
 /// Whether a folder directly holds a file named like an image. Throws Error(kNotFound | kIo).
 bool holds_image_names(const std::filesystem::path& folder);
 
-/// A word as a shell takes it, in quotes where it needs them.
-std::string shell_word(const std::string& word);
-
 }  // namespace packhorse

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/annotated/beside_images.h"
@@ -22,6 +23,18 @@ bool says_nothing(const ListOptions& options) {
          options.classes_at == 0 && options.fields.places.empty() &&
          !(options.fields.names && !options.fields.names->empty()) && !options.allow_odd_classes &&
          options.classes.empty();
+}
+
+constexpr std::size_t kMostFolders = 64;  // that are looked into
+
+std::string_view kind_of(const fs::path& folder) {
+  for (const SourceKind& kind : kAnnotated) {
+    try {
+      if (kind.probe(folder)) return kind.name;
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then it is none that could be advised
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -46,10 +59,37 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
   std::string commands;
   for (const std::string_view name : found)
     commands += (commands.empty() ? "" : ", or ") +
-                ("packhorse pack " + shell_word(path.native())) + " OUT --source-kind " +
+                ("packhorse pack " + naming::shell_word(path.native())) + " OUT --source-kind " +
                 std::string(name);
   throw Error(ErrorKind::kUsage, "the folder has annotations in several notations", path,
               "say which are meant, or give --targets: " + commands);
+}
+
+std::string annotated_folders_in(const fs::path& path, const ListOptions& options) {
+  std::error_code code;
+  if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
+  std::vector<fs::path> folders = {path};
+  std::size_t first_inside = 0;
+  std::string lines;
+  for (int depth = 0; depth < 2; ++depth) {
+    const std::size_t end = folders.size();
+    for (std::size_t i = first_inside; i < end; ++i) {
+      for (const std::string& name : folders_in(folders[i])) {
+        if (folders.size() > kMostFolders) return lines;
+        const fs::path folder = folders[i] / name;
+        const std::string_view kind = kind_of(folder);
+        if (kind.empty()) {
+          folders.push_back(folder);
+        } else {
+          lines += (lines.empty() ? "" : "\n") +
+                   ("the source " + naming::shell_word(folder.native())) +
+                   "  has images with their objects (" + std::string(kind) + ")";
+        }
+      }
+    }
+    first_inside = end;
+  }
+  return lines;
 }
 
 }  // namespace packhorse

@@ -19,4 +19,8 @@ bool is_annotated(const SourceKind& kind);
 /// none, or where the options say what the source is. Throws Error(kUsage) when several fit.
 std::string_view annotated_kind(const std::filesystem::path& path, const ListOptions& options);
 
+/// Folders in one, at most two levels down, that are such sources: a line for each, as advice has
+/// it; empty where there are none, and where the options say what the source is.
+std::string annotated_folders_in(const std::filesystem::path& path, const ListOptions& options);
+
 }  // namespace packhorse

@@ -66,14 +66,15 @@ std::string names_for(const fs::path& source, const fs::path& text) {
   std::error_code code;
   for (const fs::path& folder : {text.parent_path(), source})
     for (const char* name : kNameLists)
-      if (fs::is_regular_file(folder / name, code)) return shell_word((folder / name).native());
+      if (fs::is_regular_file(folder / name, code))
+        return naming::shell_word((folder / name).native());
   return "FILE, which names the classes, one a line";
 }
 
 [[noreturn]] void refuse_text(const fs::path& source, const fs::path& text) {
   std::error_code code;
   const std::string content = fs::file_size(text, code) <= kMostTextBytes ? read_text(text) : "";
-  const std::string command = "packhorse pack " + shell_word(source.native()) + " OUT ";
+  const std::string command = "packhorse pack " + naming::shell_word(source.native()) + " OUT ";
   const std::string extension = text.extension().native();
   std::string kind = "texts", advice = command + "--targets caption:txt --fields txt --unlabelled";
   if (extension == ".json") {

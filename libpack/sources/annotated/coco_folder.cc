@@ -175,7 +175,7 @@ class CocoFolder final : public AnnotatedFolder {
  private:
   /// Refuses a layout that is not clear, with the command that says what is meant.
   [[noreturn]] void refuse(const std::string& what) const {
-    std::string command = "packhorse pack " + shell_word(root().native()) + " OUT";
+    std::string command = "packhorse pack " + naming::shell_word(root().native()) + " OUT";
     std::string folders;
     std::vector<std::string> there;
     for (const Part& part : found_.parts) {
@@ -183,12 +183,12 @@ class CocoFolder final : public AnnotatedFolder {
       if (part.split.empty() && !found_.parts.back().split.empty()) continue;
       there.push_back(part.split);
       const std::string head = part.split.empty() ? "" : part.split + "=";
-      command += " --targets " + shell_word(head + "coco:" + (root() / part.file).native());
+      command += " --targets " + naming::shell_word(head + "coco:" + (root() / part.file).native());
       folders += (folders.empty() ? "" : ",") + head + part.folder;
     }
     throw Error(ErrorKind::kUsage, "the folder looks like COCO's, but " + what, root(),
                 "say which files are meant: " + command + " --split-folders " +
-                    shell_word(folders) + "; --source-kind folder packs images alone");
+                    naming::shell_word(folders) + "; --source-kind folder packs images alone");
   }
 
   CocoLayout found_;

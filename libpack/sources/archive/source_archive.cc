@@ -24,11 +24,12 @@ class ArchiveSource final : public PayloadSource {
     payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path_);
     SourceContents contents = read_contents(*payloads_, file, path_, fields, options.memory);
-    contents.look = careful_look(contents, [&](std::size_t i, std::vector<std::byte>& bytes) {
-      Input image;
-      payloads_->read(contents.images.facts(i), image);
-      bytes = std::move(image.bytes);
-    });
+    contents.look =
+        careful_look([&](const EntryTable::Entry& entry, std::vector<std::byte>& bytes) {
+          Input image;
+          payloads_->read(entry, image);
+          bytes = std::move(image.bytes);
+        });
     leave_out(contents, options.exclude);
     const Layout layout = find_layout(contents, fields, options, path_);
     Listing listing = lay_out(contents, layout, options, path_);

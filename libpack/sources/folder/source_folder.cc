@@ -37,9 +37,10 @@ class FolderSource final : public Source {
     contents.classes_of_archive = [&](const std::string& path) {
       return classes_of(path, options, archives);
     };
-    contents.look = careful_look(contents, [&](std::size_t i, std::vector<std::byte>& bytes) {
-      folder_.read(contents.images.path_of(i), contents.images.size_of(i), bytes);
-    });
+    contents.look =
+        careful_look([&](const EntryTable::Entry& entry, std::vector<std::byte>& bytes) {
+          folder_.read(entry.path, entry.size, bytes);
+        });
     leave_out(contents, options.exclude);
     layout_ = find_layout(contents, fields_, options, root_);
     std::vector<FieldFile> field_files = std::move(contents.field_files);

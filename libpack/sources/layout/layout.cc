@@ -453,10 +453,10 @@ Layout find_layout(const SourceContents& contents, const FieldSet& fields,
 }
 
 std::string split_folders_option(const std::vector<SplitFolder>& splits) {
-  std::string text = "--split-folders ";
+  std::string value;
   for (const SplitFolder& one : splits)
-    text += (text.ends_with(' ') ? "" : ",") + one.split + '=' + printable(one.folder);
-  return text;
+    value += (value.empty() ? "" : ",") + one.split + '=' + one.folder;
+  return "--split-folders " + naming::shell_word(value);
 }
 
 }  // namespace packhorse

@@ -50,7 +50,7 @@ std::string_view stem_of(std::string_view name) {
 bool same_proportions(const SourceContents& contents, std::size_t one, std::size_t other) {
   if (!contents.look) return true;
   const auto ratio = [&](std::size_t image) {
-    const ProbeResult found = probe_image(contents.look(image));
+    const ProbeResult found = probe_image(contents.look(contents.images[image]));
     const double width = found.info ? found.info->width : 0;
     const double height = found.info ? found.info->height : 0;
     return width > 0 && height > 0 ? std::max(width, height) / std::min(width, height) : 0;

@@ -10,8 +10,9 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "sources/annotated/annotated_folder.h"
+#include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_roles.h"
+#include "sources/layout/lay_out.h"
 #include "sources/layout/lookalikes.h"
 
 namespace packhorse {
@@ -61,6 +62,11 @@ std::string in_words(const Result& result, bool unlabelled) {
 SourceContents contents_of(const SourceContents& all, const std::string& folder) {
   const std::string prefix = folder.empty() ? "" : folder + '/';
   SourceContents some;
+  if (all.look)
+    some.look = [look = all.look, prefix](EntryTable::Entry image) {
+      image.path.insert(0, prefix);
+      return look(image);
+    };
   const auto below = [&](std::string_view path) {
     return path.starts_with(prefix) ? path.substr(prefix.size()) : std::string_view();
   };
@@ -76,20 +82,22 @@ SourceContents contents_of(const SourceContents& all, const std::string& folder)
     if (const auto inside = below(path); !inside.empty()) some.folders.emplace_back(inside);
   for (const std::string& path : all.datasets)
     if (const auto inside = below(path); !inside.empty()) some.datasets.emplace_back(inside);
+  if (folder.empty()) some.field_files = all.field_files;
   for (const auto& [path, file] : all.metadata)
     if (path == folder || !below(path).empty()) some.metadata.emplace(below(path), file);
   return some;
 }
 
-/// "mask.png" for a file with the extension of an image, else its extension; only what a field's
-/// name may have.
-std::string field_name(std::string_view file) {
+/// A field's name for such a file: "mask.png", or only "json" where it is no image.
+std::string field_name(std::string_view file, std::string_view what = "mask") {
   const std::size_t dot = file.rfind('.');
   std::string extension = dot == std::string_view::npos ? "" : lower_case(file.substr(dot + 1));
-  std::erase_if(extension,
-                [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
-  if (extension.empty()) return {};
-  return naming::has_any_image_name(file) ? "mask." + extension : extension;
+  std::string name = lower_case(what);
+  for (std::string* const text : {&extension, &name})  // only what a field's name may have
+    std::erase_if(*text,
+                  [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
+  if (extension.empty() || name.empty()) return {};
+  return naming::has_any_image_name(file) ? name + '.' + extension : extension;
 }
 
 class Readings {
@@ -113,6 +121,7 @@ class Readings {
       if (doubt.kind == Doubt::Kind::kLayout) try_folders();
       if (doubt.kind != Doubt::Kind::kLayout) try_odd();
       if (flat_) try_unlabelled();
+      if (told_.empty()) try_without();
     }
     if (told_.empty() && doubt.kind == Doubt::Kind::kEmptySplit) try_odd();
     std::string text;
@@ -128,106 +137,130 @@ class Readings {
   /// The readings of a source that holds packed data: without it, or that alone.
   std::string beside_datasets() {
     ListOptions options = options_;
-    std::string text = "--exclude " + shell_word(printable(contents_.datasets.front()) + "/*");
+    std::string text = "--exclude " + naming::shell_word(contents_.datasets.front() + "/*");
     for (const std::string& folder : contents_.datasets) options.exclude.push_back(folder + "/*");
     SourceContents rest = contents_of(contents_, "");
     leave_out(rest, options.exclude);
     for (std::size_t i = 1; i < contents_.datasets.size(); ++i)
-      text += " --exclude " + shell_word(printable(contents_.datasets[i]) + "/*");
-    take(text, rest, options);
-    told_.push_back("the source " + shell_word((source_ / contents_.datasets.front()).native()) +
+      text += " --exclude " + naming::shell_word(contents_.datasets[i] + "/*");
+    take(text, options, result_of(rest, options, source_));
+    told_.push_back("the source " +
+                    naming::shell_word((source_ / contents_.datasets.front()).native()) +
                     "  packs that dataset again");
     return fmt::format("{}", fmt::join(told_, "\n"));
   }
 
   /// Tries a reading; what it packs, or nothing when it does not work.
-  static std::optional<Result> result_of(const SourceContents& all, const ListOptions& options,
-                                         const fs::path& source) {
+  static std::optional<Result> result_of(const SourceContents& contents, const Tree& tree,
+                                         const ListOptions& options, const fs::path& source) {
     try {
-      const FieldSet fields(options.fields, source);
-      std::vector<std::string> files;  // that may be fields
-      std::optional<SourceContents> without;
-      if (fields.any_elsewhere()) without = without_fields(all, fields, files);
-      const SourceContents& contents = without ? *without : all;
-      const Tree tree(contents, fields);
       const Layout layout = find_layout(tree, contents, options, source);
       if (!layout.doubts.empty() && !options.allow_odd_classes) return std::nullopt;
-      Result result;
-      for (std::size_t i = 0; i < contents.images.size(); ++i) {
-        const std::string path = contents.images.path_of(i);
+      Result result = result_in(layout);
+      for (Id id = 0; id < tree.size(); ++id) {
+        if (tree[id].images == 0) continue;
+        const std::string path = join(tree[id].path, "x");
         std::string_view below;
         const Layout::Root* root = layout.root_of(path, below);
         if (root == nullptr) {
-          ++result.left;
+          result.left += tree[id].images;
         } else if (!root->given && root->class_of(below).empty()) {
-          return std::nullopt;  // it would be rejected
+          return std::nullopt;  // they would be rejected
         } else {
-          ++result.images;
+          result.images += tree[id].images;
         }
       }
-      if (result.images == 0 || !have_fields(contents, layout, fields, files)) return std::nullopt;
-      result.classes.assign(layout.classes.begin(), layout.classes.end());
-      for (const Layout::Root& root : layout.roots)
-        if (!root.split.empty()) result.splits.push_back(root.split);
-      if (result.classes.empty() && layout.some_by_folders()) return std::nullopt;
-      return result;
+      return checked(layout, result);
     } catch (const Error&) {
       return std::nullopt;
     }
   }
 
-  /// The contents without the images that may be fields, whose paths go to `files`.
+  static std::optional<Result> result_of(const SourceContents& contents, const ListOptions& options,
+                                         const fs::path& source) {
+    const FieldSet fields(options.fields, source);
+    return result_of(contents, Tree(contents, fields), options, source);
+  }
+
+  /// The same of a reading with fields that lie elsewhere: all is done as it would be for packing.
+  std::optional<Result> result_with_fields(const ListOptions& options) const {
+    try {
+      const FieldSet fields(options.fields, source_);
+      std::vector<FieldFile> files;
+      SourceContents contents = without_fields(contents_, fields, files);
+      const Layout layout = find_layout(Tree(contents, fields), contents, options, source_);
+      if (!layout.doubts.empty() && !options.allow_odd_classes) return std::nullopt;
+      std::erase_if(contents.others, [](const auto& other) { return other.rule.empty(); });
+      Result result = result_in(layout);
+      result.left = contents.images.size();
+      Listing listing = lay_out(contents, layout, options, source_);
+      attach_fields(listing, layout, fields, std::move(files), source_,
+                    [](EntryTable::Facts&, const FoundFields&) {});
+      for (const SplitListing& split : listing.splits) {
+        if (!split.rejects.empty()) return std::nullopt;
+        result.images += split.entries.size();
+      }
+      result.left -= result.images;
+      return checked(layout, result);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  std::optional<Result> result_with(const ListOptions& options) const {
+    return options.fields.places.empty() ? result_of(contents_, tree_, options, source_)
+                                         : result_with_fields(options);
+  }
+
+  static Result result_in(const Layout& layout) {
+    Result result;
+    result.classes.assign(layout.classes.begin(), layout.classes.end());
+    for (const Layout::Root& root : layout.roots)
+      if (!root.split.empty()) result.splits.push_back(root.split);
+    return result;
+  }
+
+  static std::optional<Result> checked(const Layout& layout, const Result& result) {
+    const bool works = result.images > 0 && !(result.classes.empty() && layout.some_by_folders());
+    return works ? std::optional(result) : std::nullopt;
+  }
+
+  /// The contents without what may be fields, which goes to `files`.
   static SourceContents without_fields(const SourceContents& all, const FieldSet& fields,
-                                       std::vector<std::string>& files) {
+                                       std::vector<FieldFile>& files) {
     SourceContents rest = contents_of(all, "");
     EntryTable images;
     for (std::size_t i = 0; i < all.images.size(); ++i) {
       const std::string path = all.images.path_of(i);
       if (fields.may_be_elsewhere(path)) {
         rest.folders.emplace_back(naming::directory_of(path));
-        files.push_back(path);
+        files.push_back({path});
       } else {
         images.add_from(all.images, i);
       }
     }
     rest.images = std::move(images);
-    for (const SourceContents::Other& other : all.others) files.push_back(other.path);
-    for (const FieldFile& file : all.field_files) files.push_back(file.path);
-    std::sort(files.begin(), files.end());
+    for (const SourceContents::Other& other : all.others)
+      if (fields.may_be_elsewhere(other.path)) files.push_back({other.path});
+    for (const FieldFile& file : all.field_files) files.push_back({file.path});
     return rest;
   }
 
-  /// Whether some images have the fields, and each those that it must have.
-  static bool have_fields(const SourceContents& contents, const Layout& layout,
-                          const FieldSet& fields, const std::vector<std::string>& files) {
-    for (const FieldSet::Field& field : fields.all()) {
-      bool some = !field.place;
-      for (std::size_t i = 0; i < contents.images.size() && field.place; ++i) {
-        const std::string path = contents.images.path_of(i);
-        std::string_view below;
-        const Layout::Root* root = layout.root_of(path, below);
-        if (root == nullptr) continue;
-        const std::optional<std::string> file = field.place->file_of(root->place_of(path));
-        const bool has = file && std::binary_search(files.begin(), files.end(), *file);
-        if (!has && field.required) return false;
-        some = some || has;
-      }
-      if (!some) return false;
-    }
-    return true;
-  }
-
-  /// Tells a reading if it works and packs something else than those that have been told.
-  bool take(const std::string& option, const SourceContents& contents, const ListOptions& options) {
-    if (told_.size() == kMostReadings) return false;
-    const std::optional<Result> result = result_of(contents, options, source_);
+  /// Tells a reading that works if it packs something else than those that have been told.
+  bool take(const std::string& option, const ListOptions& options, std::optional<Result> result) {
     if (!result) return false;
+    result->left += elsewhere_;
     const bool unlabelled = options.labels.unlabelled;
     auto& known = unlabelled ? unlabelled_ : results_;
     if (std::find(known.begin(), known.end(), *result) != known.end()) return false;
     known.push_back(*result);
     told_.push_back(option + "  " + packhorse::in_words(*result, unlabelled));
     return true;
+  }
+
+  /// Tries the same contents with other options.
+  void try_with(const std::string& option, const ListOptions& options) {
+    if (told_.size() < kMostReadings) take(option, options, result_with(options));
   }
 
   void try_depths() {
@@ -237,7 +270,7 @@ class Readings {
     for (int depth = std::min(deepest, kMostDepth); depth > 0; --depth) {
       ListOptions options = options_;
       options.classes_at = depth;
-      take("--classes-at " + std::to_string(depth), contents_, options);
+      try_with("--classes-at " + std::to_string(depth), options);
     }
     flat_ = deepest < 2;
   }
@@ -281,17 +314,12 @@ class Readings {
     ListOptions options = options_;
     options.split_folders.emplace();
     for (const auto& [split, folder] : named) options.split_folders->push_back(folder);
-    take(shell_words(split_folders_option(*options.split_folders)), contents_, options);
-  }
-
-  /// Quotes the value of an option where a shell needs that.
-  static std::string shell_words(const std::string& option) {
-    const std::size_t blank = option.find(' ');
-    return option.substr(0, blank + 1) + shell_word(option.substr(blank + 1));
+    try_with(split_folders_option(*options.split_folders), options);
   }
 
   /// Folders that are such sources themselves.
   void try_folders() {
+    if (fields_.any_elsewhere()) return;  // their places are in this source
     std::vector<Id> folders;
     for (Id id = 1; id < tree_.size(); ++id) {
       const Tree::Folder& folder = tree_[id];
@@ -306,47 +334,89 @@ class Readings {
       const std::string& folder = tree_[id].path;
       const SourceContents inside = contents_of(contents_, folder);
       std::optional<Result> result = result_of(inside, options_, source_ / folder);
+      if (!result && id == folders.front()) try_with_option(folder, inside);
       if (!result) continue;
       result->left += contents_.images.size() - inside.images.size();
       if (std::find(results_.begin(), results_.end(), *result) != results_.end()) continue;
       results_.push_back(*result);
-      told_.push_back("the source " + shell_word((source_ / folder).native()) + "  " +
+      told_.push_back("the source " + naming::shell_word((source_ / folder).native()) + "  " +
                       packhorse::in_words(*result, false));
+    }
+  }
+
+  /// A folder that is no such source, but is with one option more.
+  void try_with_option(const std::string& folder, const SourceContents& contents) {
+    const fs::path source = source_ / folder;
+    const Layout layout = find_layout(Tree(contents, fields_), contents, options_, source);
+    if (layout.doubts.empty()) return;
+    Readings readings(layout, contents, options_, source);
+    readings.elsewhere_ = contents_.images.size() - contents.images.size();
+    readings.try_fields();
+    readings.try_depths();
+    for (std::size_t i = 0; i < std::min<std::size_t>(readings.told_.size(), 2); ++i)
+      told_.push_back("the source " + naming::shell_word(source.native()) + " with " +
+                      readings.told_[i]);
+  }
+
+  /// Without one of the folders in the source.
+  void try_without() {
+    std::size_t tried = 0;
+    for (const Id id : tree_.holding(Tree::kRoot)) {
+      if (++tried > kMostFolders) return;
+      ListOptions options = options_;
+      options.exclude.push_back(tree_[id].path + "/*");
+      SourceContents rest = contents_of(contents_, "");
+      leave_out(rest, {options.exclude.back()});
+      const Readings without(layout_, rest, options, source_);
+      for (const bool unlabelled : {false, true}) {
+        options.labels.unlabelled = unlabelled;
+        const std::string option = "--exclude " + naming::shell_word(options.exclude.back()) +
+                                   (unlabelled ? " --unlabelled" : "");
+        std::optional<Result> result = without.result_with(options);
+        if (result && result->images < tree_[id].below) continue;
+        if (result) result->left += tree_[id].below;
+        if (told_.size() < kMostReadings && take(option, options, result)) break;
+      }
     }
   }
 
   void try_odd() {
     ListOptions options = options_;
     options.allow_odd_classes = true;
-    take("--allow-odd-classes", contents_, options);
+    try_with("--allow-odd-classes", options);
   }
 
   void try_unlabelled() {
     ListOptions options = options_;
     options.labels.unlabelled = true;
-    take("--unlabelled", contents_, options);
+    try_with("--unlabelled", options);
   }
 
   /// Masks and the like as fields of the images that they belong to.
   void try_fields() {
     if (const auto found = companions_in(contents_, layout_))
       take_field(found->suffix.ends_with(".") ? "" : field_name(found->file),
-                 join(place_of_base(), "{dir}/{stem}" + printable(found->suffix)));
+                 join(place_of_base(), "{dir}/{stem}" + found->suffix));
     const Layout::Root& root = layout_.roots.front();
     const Names same = renderings(contents_, root);
     std::size_t tried = 0;
     const std::optional<Id> folder = tree_.find(root.folder);
     for (const Id id : folder ? tree_[*folder].inside : std::vector<Id>()) {
       const std::string name(tree_[id].name());
-      const bool beside = roles_of({name}).front().kind == FolderRole::Kind::kBeside ||
-                          std::find(same.begin(), same.end(), name) != same.end();
-      if (!beside || tried++ == kMostFields) continue;
+      const bool rendering = std::find(same.begin(), same.end(), name) != same.end();
+      const bool beside = roles_of({name}).front().kind == FolderRole::Kind::kBeside;
+      if (!(rendering || beside) || is_images_folder(name) || tried++ == kMostFields) continue;
       const Names files = files_in(tree_[id].path);
       if (files.empty()) continue;
-      const std::string place = join(place_of_base(), printable(name));
-      const std::string ending = ending_of(files, tree_[id].path);
-      if (!ending.empty()) take_field(field_name(files.front()), place + "/{stem}" + ending);
-      take_field(field_name(files.front()), place);
+      const std::optional<Pair> pair = first_pair(files);
+      const std::string pattern = pair ? pattern_of(*pair) : join(place_of_base(), name);
+      std::string what(naming::last_name(pair ? naming::directory_of(pattern) : pattern));
+      if (const std::size_t split = what.find("{split}"); split != std::string::npos)
+        what.erase(split, std::string_view("{split}").size());
+      const std::string field =
+          field_name(naming::last_name(files.front()), beside || what.empty() ? "mask" : what);
+      take_field(field, pattern);
+      if (pair) take_field(field, join(place_of_base(), name));
     }
   }
 
@@ -359,8 +429,8 @@ class Readings {
         options.labels.unlabelled = unlabelled;
         const std::string option =
             std::string(required ? "--field-from " : "--optional-field-from ") +
-            shell_word(name + '=' + place) + (unlabelled ? " --unlabelled" : "");
-        if (take(option, contents_, options)) return;
+            naming::shell_word(name + '=' + place) + (unlabelled ? " --unlabelled" : "");
+        if (take(option, options, result_with(options))) return;
       }
     }
   }
@@ -368,37 +438,71 @@ class Readings {
   /// What a pattern begins with.
   std::string place_of_base() const {
     const Layout::Root& root = layout_.roots.front();
-    return !root.split.empty() && root.folder == root.split_folder ? "{split}"
-                                                                   : printable(root.folder);
+    return !root.split.empty() && root.folder == root.split_folder ? "{split}" : root.folder;
   }
 
-  /// The first files directly in a folder, images or not.
+  /// The first files in a folder, or deeper in it, images or not.
   Names files_in(const std::string& folder) const {
     Names files;
+    const auto is_in = [&](std::string_view path) {
+      return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+    };
     for (std::size_t i = 0; i < contents_.images.size() && files.size() < kMostFiles; ++i)
-      if (contents_.images.directory_of(i) == folder) files.push_back(contents_.images.path_of(i));
+      if (std::string path = contents_.images.path_of(i); is_in(path)) files.push_back(path);
     for (const SourceContents::Other& other : contents_.others)
-      if (files.size() < kMostFiles && naming::directory_of(other.path) == folder &&
-          other.rule == naming::kNotAnImage)
+      if (files.size() < kMostFiles && is_in(other.path) && other.rule == naming::kNotAnImage)
         files.push_back(other.path);
+    std::sort(files.begin(), files.end());
     return files;
   }
 
-  /// What follows an image's stem in the name of its file: "_mask.png" for 1.jpg and 1_mask.png;
-  /// empty where the names have nothing in common.
-  std::string ending_of(const Names& files, const std::string& folder) const {
-    std::set<std::string> stems;
-    for (std::size_t i = 0; i < contents_.images.size() && stems.size() < kMostFiles; ++i) {
-      if (contents_.images.directory_of(i) == folder) continue;
-      const std::string name(naming::last_name(contents_.images.path_of(i)));
-      stems.insert(name.substr(0, name.rfind('.')));
+  /// A file and an image whose stem its name begins with.
+  struct Pair {
+    std::string file, image, ending;  ///< paths; "_mask.png" for 1.jpg and 1_mask.png
+  };
+
+  std::optional<Pair> first_pair(const Names& files) const {
+    std::map<std::string, std::string> images;  // by stem
+    for (std::size_t i = 0; i < contents_.images.size() && images.size() < kMostFiles; ++i) {
+      std::string path = contents_.images.path_of(i);
+      if (std::binary_search(files.begin(), files.end(), path)) continue;
+      const std::string name(naming::last_name(path));
+      images.emplace(name.substr(0, name.rfind('.')), std::move(path));
     }
     for (const std::string& file : files) {
       const std::string name(naming::last_name(file));
       for (std::size_t length = name.size() - 1; length > 0; --length)
-        if (stems.contains(name.substr(0, length))) return printable(name.substr(length));
+        if (const auto image = images.find(name.substr(0, length)); image != images.end())
+          return Pair{file, image->second, name.substr(length)};
     }
-    return {};
+    return std::nullopt;
+  }
+
+  /// The file's path with placeholders for what its folders have in common with the image's.
+  static std::string pattern_of(const Pair& pair) {
+    Names of_image;
+    for (std::string_view rest = naming::directory_of(pair.image); !rest.empty();) {
+      const auto [first, others] = naming::cut_first(rest);
+      of_image.emplace_back(first);
+      rest = others;
+    }
+    std::string pattern;
+    for (std::string_view rest = naming::directory_of(pair.file); !rest.empty();) {
+      std::string_view first;
+      std::tie(first, rest) = naming::cut_first(rest);
+      std::string folder(first);
+      for (const std::string& name : of_image) {
+        const std::size_t at = folder.find(name);
+        if (at == std::string::npos || split_named(name).empty()) continue;
+        folder.replace(at, name.size(), "{split}");
+        break;
+      }
+      const bool same = std::find(of_image.begin(), of_image.end(), folder) != of_image.end();
+      const bool around = folder == of_image.front() && pattern.empty();
+      if (same && !around) folder = "{dir}";
+      if (folder != "{dir}" || !pattern.ends_with("{dir}")) pattern = join(pattern, folder);
+    }
+    return pattern + "/{stem}" + pair.ending;
   }
 
   const Layout& layout_;
@@ -408,6 +512,7 @@ class Readings {
   const FieldSet fields_;
   const Tree tree_;
   bool flat_ = false;
+  std::uint64_t elsewhere_ = 0;  ///< images of the source that are not in the contents
   std::vector<Result> results_, unlabelled_;
   Names told_;
 };

@@ -13,12 +13,11 @@ constexpr std::uint64_t kMostLookedAt = std::uint64_t{64} << 20;  // bytes of an
 
 }  // namespace
 
-std::function<std::vector<std::byte>(std::size_t)> careful_look(
-    const SourceContents& contents,
-    std::function<void(std::size_t, std::vector<std::byte>&)> read) {
-  return [&contents, read = std::move(read)](std::size_t image) {
+SourceContents::Look careful_look(
+    std::function<void(const EntryTable::Entry&, std::vector<std::byte>&)> read) {
+  return [read = std::move(read)](const EntryTable::Entry& image) {
     std::vector<std::byte> bytes;
-    if (contents.images.size_of(image) > kMostLookedAt) return bytes;
+    if (image.size > kMostLookedAt) return bytes;
     try {
       read(image, bytes);
     } catch (const Error&) {  // packing will reject it

@@ -50,15 +50,16 @@ struct SourceContents {
   std::vector<std::pair<std::string, std::string>> twins;
   /// The bytes of an image, for a look at a few of them; empty when it cannot be read, or is large.
   /// Null: none is looked at.
-  std::function<std::vector<std::byte>(std::size_t image)> look;
+  using Look = std::function<std::vector<std::byte>(const EntryTable::Entry& image)>;
+  Look look;
   /// The class folders in the archive at a path, which is a split; nothing when it is none. Null:
   /// no archives are looked for.
   std::function<std::optional<std::set<std::string>>(const std::string&)> classes_of_archive;
 };
 
 /// Makes SourceContents::look of a function that reads an image, and may throw.
-std::function<std::vector<std::byte>(std::size_t)> careful_look(
-    const SourceContents& contents, std::function<void(std::size_t, std::vector<std::byte>&)> read);
+SourceContents::Look careful_look(
+    std::function<void(const EntryTable::Entry&, std::vector<std::byte>&)> read);
 
 /// Turns images and rejects whose paths match one of the globs into skips, as if they were not
 /// there.

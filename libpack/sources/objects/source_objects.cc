@@ -43,9 +43,10 @@ class ObjectsSource final : public Source {
   Listing list(const ListOptions& options) override {
     const FieldSet fields(options.fields, url_);
     SourceContents contents = sort_out(fields, options.memory);
-    contents.look = careful_look(contents, [&](std::size_t i, std::vector<std::byte>& bytes) {
-      objects_.read(contents.images.facts(i).locator, bytes);
-    });
+    contents.look =
+        careful_look([&](const EntryTable::Entry& entry, std::vector<std::byte>& bytes) {
+          objects_.read(entry.locator, bytes);
+        });
     leave_out(contents, options.exclude);
     const Layout layout = find_layout(contents, fields, options, url_);
     Listing listing = lay_out(contents, layout, options, url_);

@@ -1,9 +1,8 @@
 #include "sources/layout/class_doubts.h"
 
 #include <algorithm>
-#include <map>
 
-#include "labels/unicode.h"
+#include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
 #include "sources/layout/folder_roles.h"
@@ -174,14 +173,11 @@ class ClassDoubts {
 
   /// Adds a doubt for names that people cannot tell apart.
   void add_renamed() {
-    std::map<std::string, std::string> folded;
-    for (const std::string& name : layout_.classes) {
-      const auto [other, is_new] = folded.emplace(case_folded(name), name);
-      if (!is_new)
-        return add(DoubtKind::kSplitClasses,
-                   "the classes " + quoted({other->second, name}) +
-                       " differ only in letter case or in how their letters are encoded");
-    }
+    const Names classes = listed(layout_.classes);
+    if (const auto same = lookalikes_in(classes))
+      add(DoubtKind::kSplitClasses, "the classes " +
+                                        quoted({classes[same->first], classes[same->second]}) +
+                                        " differ only in letter case or in their Unicode form");
   }
 
   /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.

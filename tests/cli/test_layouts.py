@@ -128,8 +128,14 @@ REFUSES = [
     Layout("a copy of the whole", [*split("."), *split("data")], refuses=["some images lie directly", "/data  packs 4 images of 2 classes"]),
     Layout("domains of which one lacks a class", images("p1/0", "p1/1", "p2/0", "p2/1", "p3/0"), refuses=["--classes-at 2  packs 10 images of 2 classes, 0 and 1"]),
     Layout("numbered parts", images("X_images_part_1", "X_images_part_2"), refuses=["numbered parts", "--unlabelled"]),
-    Layout("renderings", ["HR/1.jpg", "HR/2.jpg", "LR/1.jpg", "LR/2.jpg"], refuses=["the same names", "--field-from mask.jpg=LR --unlabelled  packs 2 images without classes"]),
-    Layout("masks beside images", ["cat/1.jpg", "cat/1_mask.jpg", "dog/2.jpg", "dog/2_mask.jpg"], refuses=["'1_mask.jpg' beside '1.jpg'", "--field-from mask.jpg={dir}/{stem}_mask.jpg  packs 2 images of 2 classes, cat and dog"]),
+    Layout("renderings", ["HR/1.jpg", "HR/2.jpg", "LR/1.jpg", "LR/2.jpg"], refuses=["the same names", "--field-from 'hr.jpg=HR/{stem}.jpg' --unlabelled  packs 2 images without classes"]),
+    Layout("renderings in many folders", [f"{kind}/scene{i}.jpg" for kind in "abcdef" for i in (1, 4, 5)], refuses=["the same names"]),
+    Layout("MVTec, one thing", ["default/good/0.jpg", "default/bad/0.jpg", "ground_truth/bad/0_mask.jpg"], refuses=["--optional-field-from 'mask.jpg=ground_truth/{dir}/{stem}_mask.jpg'  packs 2 images of 2 classes, bad and good"]),
+    Layout("CamVid", [f"{split}{kind}/{split}{i}.jpg" for split in ("train", "val") for kind in ("", "annot") for i in range(2)], refuses=["--field-from 'annot.jpg={split}annot/{stem}.jpg' --unlabelled  packs 4 images without classes, in train, val"]),
+    Layout("panoptic masks", ["images/train/a.jpg", "images/val/b.jpg", "annotations/panoptic_train/a.jpg", "annotations/panoptic_val/b.jpg"], refuses=["--field-from 'mask.jpg=annotations/panoptic_{split}/{stem}.jpg' --unlabelled  packs 2 images"]),
+    Layout("VOC with a folder that nobody knows", ["JPEGImages/1.jpg", "SegmentationClass/1.jpg", "Viz/1.jpg"], refuses=["--exclude 'Viz/*' --unlabelled  packs 1 image"], options=("--field-from", "mask.jpg=SegmentationClass")),
+    Layout("a repository with a picture of its own", [*images("VOC/JPEGImages", count=3), "example.jpg"], refuses=["/VOC with --classes-at 1  packs 3 images"]),
+    Layout("masks beside images", ["cat/1.jpg", "cat/1_mask.jpg", "dog/2.jpg", "dog/2_mask.jpg"], refuses=["'1_mask.jpg' beside '1.jpg'", "--field-from 'mask.jpg={dir}/{stem}_mask.jpg'  packs 2 images of 2 classes, cat and dog"]),
     Layout("classes that differ in case", images("cat", "Cat"), refuses=["'Cat', 'cat'", "letter case"]),
     Layout("YOLO", [*images("images"), "labels/0.txt"], refuses=["'images'"]),
     Layout("YOLO in splits, without data.yaml", [*images("train/images", "valid/images"), "train/labels/0.txt"], refuses=["'images'"]),
@@ -325,7 +331,7 @@ def test_the_images_of_a_layout_have_the_classes_of_their_folders(layout, tmp_pa
 @pytest.mark.parametrize("layout", REFUSES, ids=lambda layout: layout.name)
 def test_a_layout_that_tells_no_classes_is_refused(layout, tmp_path):
     source = build(layout, tmp_path / "source")
-    result = run("pack", source, tmp_path / "out", "--format", "wds")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", *options_of(layout, tmp_path))
     assert result.code == USAGE, result
     for words in (*layout.refuses, f"where: {source}\n", "next:  "):
         assert words in result.err, result

@@ -75,7 +75,7 @@ def check_readings(source, place, message):
     """Each reading that a refusal tells works, and packs as many images as it says."""
     for number, (option, images) in enumerate(READING.findall(message)):
         words = shlex.split(option)
-        origin, options = (words[2], []) if words[0] == "the" else (source, words)
+        origin, options = (words[2], words[4:]) if words[0] == "the" else (source, words)  # "the source X with OPTIONS"
         result = run("pack", origin, place / f"reading{number}", "--format", "wds", "--json", *options)
         assert result.code == DONE, (option, message, result)
         assert result.json["packed"] == int(images), (option, message)

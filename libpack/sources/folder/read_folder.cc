@@ -93,7 +93,7 @@ class Reading {
     const auto around = std::make_shared<const Around>(*id, folder.around);
     for (const std::string& name : items.folders()) {
       std::string path = join(folder.path, name);
-      if (naming::is_too_deep(path)) {
+      if (naming::is_too_deep(join(path, "x"))) {
         out_.others.push_back({std::move(path), {}, naming::kTooDeep});
       } else {
         inside.push_back({std::move(path), around});

@@ -55,10 +55,11 @@ class Finder {
       by_shape();
     }
     for (Layout::Root& root : layout_.roots) {
-      if (root.archive) continue;
-      for (const Id id : tree_[*tree_.find(root.folder)].inside)
-        if (tree_[id].of_fields) root.field_folders.emplace_back(tree_[id].name());
-      if (!root.given) find_classes(root);
+      if (!root.archive) {
+        for (const Id id : tree_[*tree_.find(root.folder)].inside)
+          if (tree_[id].of_fields) root.field_folders.emplace_back(tree_[id].name());
+        if (!root.given) find_classes(root);
+      }
       layout_.classes.insert(root.classes.begin(), root.classes.end());
     }
     return std::move(layout_);
@@ -221,7 +222,7 @@ class Finder {
         const std::optional<Id> only = listed(folder) ? std::nullopt : only_one(folder);
         if (only) inner.push_back(*only);
       }
-      if (inner.size() != folders.size()) break;
+      if (inner.empty() || inner.size() != folders.size()) break;
       folders = std::move(inner);
     }
     return folders;
@@ -307,8 +308,8 @@ class Finder {
       }
     }
     const bool told_depth = options_.classes_at > 0;
-    const std::vector<Split> nothing;
-    const Ids folders = where_classes_lie(told_depth ? nothing : splits);
+    Ids folders;
+    if (!told_depth) folders = where_classes_lie(splits);
     for (std::size_t s = 0; s < splits.size(); ++s) {
       const Id base = told_depth ? splits[s].folder : folders[s];
       const bool flat = is_flat(splits[s].name, splits[s].folder, base);

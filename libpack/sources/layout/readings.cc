@@ -45,6 +45,8 @@ std::string in_words(const Result& result, bool unlabelled) {
   std::string text = fmt::format("packs {} image{}", result.images, result.images == 1 ? "" : "s");
   if (unlabelled) {
     text += " without classes";
+  } else if (result.classes.empty()) {
+    text += " with their labels";
   } else if (result.classes.size() == 1) {
     text += " of 1 class, " + printable(result.classes.front());
   } else {
@@ -117,9 +119,9 @@ class Readings {
     try_splits();
     if (!options_.labels.for_all()) {
       try_fields();
+      if (doubt.kind != Doubt::Kind::kLayout) try_odd();
       try_depths();
       if (doubt.kind == Doubt::Kind::kLayout) try_folders();
-      if (doubt.kind != Doubt::Kind::kLayout) try_odd();
       if (flat_) try_unlabelled();
       if (told_.empty()) try_without();
     }

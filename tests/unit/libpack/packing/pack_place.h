@@ -17,16 +17,23 @@ using test::TemporaryDirectory;
 using test::tiny_image;
 using test::tree;
 
+/// For what make_folder() makes: its classes and images are numbered, as parts of a data set may be.
+inline PackOptions pack_options(const std::string& format) {
+  PackOptions options;
+  options.format = format;
+  options.list.allow_odd_classes = true;
+  return options;
+}
+
 /// A source of 3 classes of 10 images, and the place of its dataset of 8 shards.
 struct PackPlace {
   TemporaryDirectory directory;
   fs::path source = directory / "source", out = directory / "out",
            partial = directory / "out.partial";
-  PackOptions options;
+  PackOptions options = pack_options("wds");
 
   PackPlace() {
     make_folder(source, 3, 10);
-    options.format = "wds";
     options.plan.shard_samples = 4;
     options.jobs = 2;
   }

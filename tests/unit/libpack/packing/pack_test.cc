@@ -173,7 +173,7 @@ TEST_CASE("pack: splits are datasets of their own that share one class list") {
   make_folder(directory / "source/train", 3, 4);
   make_folder(directory / "source/val", 2, 2);
   put(directory / "source/val/d/1.pgm", tiny_image(77));
-  PackOptions options{.format = "wds"};
+  PackOptions options = pack_options("wds");
   options.list.allow_odd_classes = true;  // train has no class d
   const PackReport report = pack(directory / "source", directory / "out", options);
   REQUIRE(report.splits.size() == 2);
@@ -189,7 +189,7 @@ TEST_CASE("pack: the rejects of a split name the split") {
   const TemporaryDirectory directory;
   make_folder(directory / "source/train", 2, 4);
   put(directory / "source/val/c0/x.jpg", "not an image");
-  const PackReport report = pack(directory / "source", directory / "out", {.format = "wds"});
+  const PackReport report = pack(directory / "source", directory / "out", pack_options("wds"));
   REQUIRE(report.rejects.size() == 1);
   CHECK(report.rejects[0].path == "val/c0/x.jpg");
 }
@@ -295,7 +295,7 @@ TEST_CASE(
   put(directory / "source/c0/0002.pgm", changed + "more");
   fs::create_directories(directory / "data");
   fs::create_directories(directory / "receipts");
-  const PackOptions wds{.format = "wds"};
+  const PackOptions wds = pack_options("wds");
   const ShardJob job{*source, listing, listing.splits[0],  plan,
                      wds,     false,   directory / "data", directory / "receipts",
                      3,       nullptr};
@@ -341,8 +341,7 @@ TEST_CASE(
     for (const Format* format : all_formats()) {
       CAPTURE(format->name);
       CAPTURE(bytes);
-      PackOptions options;
-      options.format = format->name;
+      PackOptions options = pack_options(std::string(format->name));
       options.plan.shard_samples = 1000;
       const PackReport report =
           pack(directory / "in", directory / std::string(format->name), options);

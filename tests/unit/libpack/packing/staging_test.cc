@@ -340,6 +340,7 @@ TEST_CASE("pack: a split may be called like a temporary file, and goes on") {
   put(place.directory / "list.csv",
       "path,label,split\nsource/c0/0000.pgm,c0,q.tmp\ngone.bmp,c0,q.tmp\n");
   place.source = place.directory / "list.csv";
+  place.options.list.allow_odd_classes = false;
   CHECK_FALSE(place.pack().published);
   place.allow(1);
   CHECK(place.pack().published);

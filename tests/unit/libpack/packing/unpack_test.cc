@@ -8,6 +8,7 @@
 #include "packing/staging.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
+#include "unit/libpack/packing/pack_place.h"
 
 namespace packhorse {
 
@@ -41,9 +42,7 @@ ErrorKind kind_of_unpacking(const MadeDataset& made) {
 TEST_CASE("unpack: what an unpack that was killed left is replaced") {
   const TemporaryDirectory directory;
   test::make_folder(directory / "source", 2, 3);
-  PackOptions options;
-  options.format = "wds";
-  pack(directory / "source", directory / "packed", options);
+  pack(directory / "source", directory / "packed", pack_options("wds"));
   { const Staging killed(directory / "out", Staging::Hold::kAlone, "unpack\n"); }
   test::put(directory / "out.partial/data/half.jpg", "x");
   unpack(directory / "packed", directory / "out");
@@ -54,9 +53,7 @@ TEST_CASE("unpack: what an unpack that was killed left is replaced") {
 TEST_CASE("unpack: a target that another writer works on is refused, and not touched") {
   const TemporaryDirectory directory;
   test::make_folder(directory / "source", 2, 3);
-  PackOptions options;
-  options.format = "wds";
-  pack(directory / "source", directory / "packed", options);
+  pack(directory / "source", directory / "packed", pack_options("wds"));
   const Staging other(directory / "out", Staging::Hold::kAlone, "unpack\n");
   test::put(directory / "out.partial/data/half.jpg", "x");
   CHECK(kind_of_error([&] { unpack(directory / "packed", directory / "out"); }) ==

@@ -212,7 +212,18 @@ TEST_CASE("layout: renderings of the same pictures are no classes") {
   CHECK_FALSE(
       layout_with({"a/1.png", "a/2.png", "depth/1.tif", "depth/2.tif", "c/7.png"}).doubts.empty());
   CHECK(says(advice(layout_with({"HR/1.png", "HR/2.png", "LR/1.png", "LR/2.png"})),
-             "--field-from mask.png=LR --unlabelled"));
+             "--field-from 'hr.png=HR/{stem}.png' --unlabelled"));
+  const auto folders = [](const std::string& name) {
+    Names paths;
+    for (const char* folder : {"a", "b", "c", "d", "e"})
+      for (const char* number : {"1", "2", "3"}) paths.push_back(folder + ("/" + name) + number);
+    return paths;
+  };
+  CHECK(layout_with(folders("")).doubts.empty());  // numbered in each class
+  Names scenes = folders("scene");
+  for (const char* folder : {"a", "b", "c", "d", "e"})
+    scenes.push_back(folder + std::string("/scene7"));
+  CHECK_FALSE(layout_with(scenes).doubts.empty());
   // Numbered within their classes, which have unlike numbers of images.
   CHECK(layout_with({"a/1.png", "a/2.png", "b/1.png", "b/2.png", "b/3.png"}).doubts.empty());
 }
@@ -221,13 +232,13 @@ TEST_CASE("layout: files that belong to the images beside them are no images") {
   const Layout masks = layout_with({"cat/1.jpg", "cat/1_mask.png", "dog/2.jpg", "dog/2_mask.png"});
   REQUIRE_FALSE(masks.doubts.empty());
   CHECK(says(advice(masks),
-             "--field-from mask.png={dir}/{stem}_mask.png  packs 2 images of 2 classes"));
+             "--field-from 'mask.png={dir}/{stem}_mask.png'  packs 2 images of 2 classes"));
   CHECK(says(advice(masks), "--classes-at 1  packs 4 images"));
   const Layout renamed = layout_with({"cat/1.jpg", "cat/1.png", "dog/2.jpg", "dog/2.png"});
-  CHECK(says(advice(renamed), "--field-from mask.png={dir}/{stem}.png"));
+  CHECK(says(advice(renamed), "--field-from 'mask.png={dir}/{stem}.png'"));
   const Layout split = layout_with({"train/cat/1.jpg", "train/cat/1-seg.png", "train/dog/2.jpg",
                                     "train/dog/2-seg.png", "val/cat/3.jpg", "val/cat/3-seg.png"});
-  CHECK(says(advice(split), "--field-from mask.png={split}/{dir}/{stem}-seg.png"));
+  CHECK(says(advice(split), "--field-from 'mask.png={split}/{dir}/{stem}-seg.png'"));
   // Names that only look like it.
   CHECK(layout_with({"cat/a_1.jpg", "cat/a_2.jpg", "cat/a.jpg", "dog/b.jpg", "dog/b (1).jpg"})
             .doubts.empty());

@@ -86,7 +86,7 @@ TEST_CASE("source packed: splits are the datasets below a directory") {
   const TemporaryDirectory folder;
   make_folder(folder / "in/train", 2, 3);
   make_folder(folder / "in/val", 2, 1);
-  pack(folder / "in", folder / "out", {.format = "wds"});
+  pack(folder / "in", folder / "out", pack_options("wds"));
   const auto source = open_source(folder / "out");
   const Listing listing = source->list({});
   REQUIRE(listing.splits.size() == 2);
@@ -104,8 +104,8 @@ TEST_CASE("source packed: splits with different class lists need one to be given
   const TemporaryDirectory folder;
   make_folder(folder / "a", 2, 1);
   make_folder(folder / "b", 3, 1);
-  pack(folder / "a", folder / "out/train", {.format = "wds"});
-  pack(folder / "b", folder / "out/val", {.format = "wds"});
+  pack(folder / "a", folder / "out/train", pack_options("wds"));
+  pack(folder / "b", folder / "out/val", pack_options("wds"));
   CHECK(kind_of_error([&] { open_source(folder / "out")->list({}); }) == ErrorKind::kUsage);
   ListOptions options;
   options.classes = {"c2", "c1", "c0"};
@@ -156,7 +156,7 @@ TEST_CASE("source packed: fields are those of the samples that have them, or tho
   put(folder / "in/c0/0001.json", "{}");
   put(folder / "in/c1/0002.json", "[1]");
   put(folder / "in/c1/0002.txt", "two");
-  PackOptions options{.format = "wds"};
+  PackOptions options = pack_options("wds");
   options.list.fields.names = {"json", "txt"};
   options.plan.shuffle = false;
   pack(folder / "in", folder / "out", options);

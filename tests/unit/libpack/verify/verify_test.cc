@@ -7,6 +7,7 @@
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/packing/pack.h"
 #include "support/support.h"
+#include "unit/libpack/packing/pack_place.h"
 
 namespace packhorse {
 
@@ -26,8 +27,7 @@ struct Packed {
   explicit Packed(const Format& format) {
     test::make_folder(directory / "source", 2, 5);
     put(directory / "source/c0/broken.jpg", "not an image");
-    PackOptions options;
-    options.format = format.name;
+    PackOptions options = pack_options(std::string(format.name));
     options.plan.shard_samples = 4;
     options.max_rejects.count = 1;
     REQUIRE(pack(directory / "source", path, options).published);

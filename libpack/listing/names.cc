@@ -38,7 +38,7 @@ constexpr std::string_view kPaxHeaders = "paxheaders.";  // and a process's numb
 }  // namespace
 
 bool is_outside_rule(std::string_view rule) {
-  return rule == kHidden || rule == kJunk || rule == kLoop;
+  return rule == kHidden || rule == kJunk || rule == kLoop || rule == kExcluded;
 }
 
 bool has_image_name(std::string_view name) {

@@ -138,11 +138,11 @@ def test_captions_from_fields_tables_and_coco(pictures, tmp_path):
 def test_a_file_of_captions_is_refused_in_plain_words(pictures, tmp_path):
     image, caption = {"id": 1, "file_name": "a.jpg"}, {"image_id": 1, "caption": "x"}
     for images, captions, words in (
-        ([{"id": 1}], [caption], 'image 1 of its list: it has no "file_name"'),
-        ([{**image, "id": 1.0}], [caption], 'its "id" is neither a whole number nor a text'),
-        ([image], [{**caption, "caption": 3}], 'annotation 1 of its list: its "caption" is no text'),
-        ([image], [{**caption, "image_id": "1"}], 'a caption is for the image "1", which is not in its list'),
-        ([image], [7], "annotation 1 of its list: it is no object"),
+        ([{"id": 1}], [caption], 'image 1 of its list: it has no file_name'),
+        ([{**image, "id": [1]}], [caption], "image 1 of its list: "),
+        ([image], [{**caption, "caption": 3}], "annotation 1 of its list: its caption is no text"),
+        ([image], [{**caption, "image_id": "2"}], 'a caption is for the image "2", which is not in its list'),
+        ([image], [7], "annotation 1 of its list: it is no JSON object"),
     ):
         file = tmp_path / "captions.json"
         file.write_text(json.dumps({"images": images, "annotations": captions}))

@@ -1,6 +1,7 @@
 """Fields whose files lie in other folders of a source (--field-from), and sources without classes (--unlabelled)."""
 
 import os
+import shlex
 import shutil
 import tarfile
 
@@ -124,10 +125,10 @@ def test_class_folders_are_mirrored_and_stay_the_classes(tmp_path):
     for number, name in enumerate(("cat/a/1", "cat/2", "dog/1")):
         image(tmp_path / f"source/images/{name}.jpg", number)
         put(tmp_path / f"source/masks/{name}.png", f"mask of {name}")
-    pack(tmp_path / "source", tmp_path / "out", *WDS, "--field-from", "mask.png=masks")
+    pack(tmp_path / "source", tmp_path / "out", *WDS, "--field-from", "mask.png=masks", "--classes-at", "2")
     assert (tmp_path / "out/classes.txt").read_text() == "cat\ndog\n"
     found = members(tmp_path / "out")
-    assert found["cat/a/1.mask.png"] == b"mask of cat/a/1" and found["dog/1.mask.png"] == b"mask of dog/1"
+    assert found["images/cat/a/1.mask.png"] == b"mask of cat/a/1" and found["images/dog/1.mask.png"] == b"mask of dog/1"
 
 
 def test_other_pictures_in_the_folder_of_a_field_are_no_images(tmp_path):
@@ -257,11 +258,11 @@ def test_options_that_contradict_each_other(tmp_path):
 @pytest.mark.parametrize(
     "images,files,option",
     [
-        ("images/{n}.jpg", "masks/{n}.png", "--field-from mask.png=masks, and --unlabelled"),
-        ("images/{n}.jpg", "masks/{n}_mask.png", "--field-from mask.png=masks/{stem}_mask.png, and --unlabelled"),
-        ("images/{n}.jpg", "labels/{n}.txt", "--field-from txt=labels, and --unlabelled"),
-        ("train/images/{n}.jpg", "train/labels/{n}.txt", "--field-from txt={split}/labels, and --unlabelled"),
-        ("{c}/images/{n}.jpg", "{c}/masks/{n}.png", "--field-from mask.png={class}/masks"),
+        ("images/{n}.jpg", "masks/{n}.png", "--field-from mask.png=masks --unlabelled"),
+        ("images/{n}.jpg", "masks/{n}_mask.png", "--field-from 'mask.png=masks/{stem}_mask.png' --unlabelled"),
+        ("images/{n}.jpg", "labels/{n}.txt", "--field-from txt=labels --unlabelled"),
+        ("train/images/{n}.jpg", "train/labels/{n}.txt", "--field-from 'txt={split}/labels' --unlabelled"),
+        ("{c}/images/{n}.jpg", "{c}/masks/{n}.png", "--field-from 'mask.png={class}/masks' --classes-at 1"),
     ],
 )
 def test_a_refusal_names_the_option_that_works(tmp_path, images, files, option):
@@ -271,5 +272,5 @@ def test_a_refusal_names_the_option_that_works(tmp_path, images, files, option):
         put(tmp_path / "source" / files.format(**words), photo(5) if files.endswith("png") else "0 1 1 1 1")
     err = refusal(tmp_path / "source", tmp_path / "out", *WDS)
     assert option in err, err
-    typed = option.replace(", and", "").split()
+    typed = shlex.split(option)
     assert pack(tmp_path / "source", tmp_path / "out", *WDS, *typed)["packed"] == 2

@@ -74,7 +74,7 @@ train
   bytes    1.6 KiB to 37.1 KiB per image, median 6.8 KiB
   source   seen 122 = packed 120 + rejected 0 + skipped 2
   order    shuffled, seed 0
-  id       21eb4f7842c74c80f482acf19fd73a76004cb0b1219158cb682dfa6796594ca2
+  id       0514f162baeaf9acc90853b1ee57af89292aa39e831ec88c644fcd43dd75f197
   made by  packhorse VERSION: pack SOURCE OUT --format wds --image original --shard-samples 30 --seed 0
   short side, pixels
     96-127   52   43.3 %  ########################################
@@ -101,10 +101,10 @@ train
     24 KiB to 32 KiB     4    3.3 %  ##
     32 KiB to 37.1 KiB   2    1.7 %  #
   shard             samples       size        sha256
-  shard-000000.tar       30  299.5 KiB  5f8cd52e38b9
-  shard-000001.tar       30  286.5 KiB  c39b72578010
-  shard-000002.tar       30  391.0 KiB  1de12d971e58
-  shard-000003.tar       30  310.5 KiB  ac7d5ecc0211
+  shard-000000.tar       30  310.5 KiB  6eb61fa63f7f
+  shard-000001.tar       30  291.0 KiB  9e5bd8c87d34
+  shard-000002.tar       30  385.0 KiB  ab626d9d9eb6
+  shard-000003.tar       30  301.0 KiB  c53dc6170850
 """
 
 

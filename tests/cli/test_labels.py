@@ -21,7 +21,7 @@ def source_of(root, *names):
 def train_and_flat_val(root, val=4):
     return source_of(
         root,
-        *(f"train/{name}/{i}.jpg" for name in CATS for i in range(2)),
+        *(f"train/{name}/{name}{i}.jpg" for name in CATS for i in range(2)),
         *(f"val/v{i}.jpg" for i in range(val)),
     )
 
@@ -60,7 +60,7 @@ def test_a_labels_file_for_one_split(tmp_path):
     out = tmp_path / "out"
     proved(source, out, "--labels", f"val={labels}")
     assert classes_of(out / "val") == {f"v{i}.jpg": CATS[i % 2] for i in range(4)}
-    assert classes_of(out / "train") == {f"{name}/{i}.jpg": name for name in CATS for i in range(2)}
+    assert classes_of(out / "train") == {f"{name}/{name}{i}.jpg": name for name in CATS for i in range(2)}
     for split in ("train", "val"):
         assert (out / split / "classes.txt").read_text() == "cat\ndog\n"
     for form in ("zip", "tar"):
@@ -93,7 +93,7 @@ def test_integers_for_one_split_are_places_among_the_class_folders_and_that_is_s
 
 
 def test_integers_are_never_places_among_class_folders_named_by_integers(tmp_path):
-    source = source_of(tmp_path / "source", *(f"train/{n}/{i}.jpg" for n in (1, 2) for i in range(2)), "val/a.jpg", "val/b.jpg")
+    source = source_of(tmp_path / "source", *(f"train/{n}/{n}{i}.jpg" for n in (1, 2) for i in range(2)), "val/a.jpg", "val/b.jpg")
     labels = put(tmp_path / "val.txt", "a.jpg 0\nb.jpg 1\n")
     assert "line 1" in refusal(source, tmp_path / "out", "--labels", f"val={labels}")
     put(labels, "a.jpg 2\nb.jpg 1\n")
@@ -267,8 +267,8 @@ def test_an_archive_among_the_split_folders_must_be_there(tmp_path):
 
 def test_archives_that_are_splits_give_what_folders_give(tmp_path):
     """With fields, files that are skipped or rejected, and one more class."""
-    folder = source_of(tmp_path / "folder", *(f"{s}/{s}/{c}/{i}.jpg" for s in ("train", "val") for c in CATS for i in range(2)))
-    put(folder / "train/train/cat/0.json", "{}")
+    folder = source_of(tmp_path / "folder", *(f"{s}/{s}/{c}/{c}{i}.jpg" for s in ("train", "val") for c in CATS for i in range(2)))
+    put(folder / "train/train/cat/cat0.json", "{}")
     put(folder / "val/val/dog/note.txt", "text")
     put(folder / "val/val/dog/bad.jpg", "text")
     archives = tmp_path / "archives"
@@ -470,10 +470,10 @@ def test_metadata_beside_the_images(tmp_path, kind, where):
 
 
 def test_class_folders_count_more_than_metadata(tmp_path):
-    source = source_of(tmp_path / "source", *(f"{c}/{i}.jpg" for c in CATS for i in range(2)))
-    put(source / "metadata.csv", "file_name,label\ncat/0.jpg,dog\n")
+    source = source_of(tmp_path / "source", *(f"{c}/{c}{i}.jpg" for c in CATS for i in range(2)))
+    put(source / "metadata.csv", "file_name,label\ncat/cat0.jpg,dog\n")
     packed(source, tmp_path / "out")
-    assert classes_of(tmp_path / "out")["cat/0.jpg"] == "cat"
+    assert classes_of(tmp_path / "out")["cat/cat0.jpg"] == "cat"
 
 
 def test_metadata_without_a_label_or_twice_is_refused(tmp_path):

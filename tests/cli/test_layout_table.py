@@ -237,7 +237,7 @@ def carvana(f):
 def class_masks(f):
     for name in CATS:
         for i in (1, 2):
-            f.with_fields(f"photos/{name}/{i}.jpg", name, mask_png=f"photos/{name}/{i}_mask.png")
+            f.with_fields(f"photos/{name}/{name}{i}.jpg", name, mask_png=f"photos/{name}/{name}{i}_mask.png")
 
 
 def each(*calls):
@@ -290,7 +290,8 @@ TWO_SPLITS = "--split-folders train=ILSVRC2012_img_train.tar,val=val"
 ROWS = [
     ("class folders", each(("classes_in", "photos")), "photos"),
     ("splits of class folders", each(("classes_in", "photos/train"), ("classes_in", "photos/val")), "photos"),
-    ("Kaggle's doubled split folders (Intel)", seg_train, "intel"),
+    ("Kaggle's doubled split folders (Intel), with images to predict beside", seg_train, "intel"),
+    ("... without those", seg_train, "intel", "--split-folders train=seg_train,test=seg_test"),
     ("a zip of splits", zipped, "photos.zip"),
     ("`images/` and `meta/` (Food-101)", each(("classes_in", "food/images"), ("text", "food/meta/classes.txt", "cat\n")), "food"),
     ("class folders, with a `.json` beside each image", fields, "photos", "--fields json"),
@@ -302,7 +303,7 @@ ROWS = [
     ("ImageNet: Kaggle's tree", imagenet_kaggle, "imagenet", "--labels val=imagenet/LOC_val_solution.csv --split-folders train=ILSVRC/Data/CLS-LOC/train,val=ILSVRC/Data/CLS-LOC/val"),
     ("... with its `test/`, which has no labels", imagenet_kaggle, "imagenet", "--labels val=imagenet/LOC_val_solution.csv"),
     ("ImageNet: the val tar alone", imagenet_val_tar, "ILSVRC2012_img_val.tar", "--labels val.txt"),
-    ("Tiny ImageNet", tiny_imagenet, "tiny-imagenet-200", "--labels val=tiny-imagenet-200/val/val_annotations.txt --path-column 1 --label-column 2"),
+    ("Tiny ImageNet", tiny_imagenet, "tiny-imagenet-200", "--labels val=tiny-imagenet-200/val/val_annotations.txt --path-column 1 --label-column 2 --classes-at 2"),
     ("... without the columns", tiny_imagenet, "tiny-imagenet-200", "--labels val=tiny-imagenet-200/val/val_annotations.txt"),
     ("Oxford Pets: the class in the file name", lambda f: f.flat("pets/images", ["Abyssinian", "great_pyrenees", "Abyssinian"], "{name}_{i}.jpg"), "pets", r"--label-pattern '^(.+)_\d+\.jpg$'"),
     ("Dogs vs. Cats", lambda f: f.flat("train", ["cat", "dog", "dog"], "{name}.{i}.jpg"), "train", r"--label-pattern '^(cat|dog)\.'"),
@@ -329,7 +330,7 @@ ROWS = [
     ("... the masks as a field", lambda f: masks(f, mask_png="photos/masks/{i}.png"), "photos", "--field-from mask.png=masks --unlabelled"),
     ("... with a suffix", lambda f: masks(f, mask_png="photos/masks/{i}_mask.png"), "photos", "--field-from 'mask.png=masks/{stem}_mask.png' --unlabelled"),
     ("masks beside the images of a class, with a suffix", class_masks, "photos", "--field-from 'mask.png={dir}/{stem}_mask.png'"),
-    ("`images/` and `masks/` in each class (COVID-19 Radiography)", covid, "covid", "--field-from 'mask.png={class}/masks'"),
+    ("`images/` and `masks/` in each class (COVID-19 Radiography)", covid, "covid", "--field-from 'mask.png={class}/masks' --classes-at 1"),
     ("Oxford Pets with its trimaps", pets_with_trimaps, "pets", r"--label-pattern '^(.+)_\d+\.jpg$' --field-from trimap.png=annotations/trimaps"),
     ("VOC: boxes, and masks of some images", voc, "voc", "--field-from xml=VOCdevkit/VOC2012/Annotations --optional-field-from seg.png=VOCdevkit/VOC2012/SegmentationClass --unlabelled"),
     ("Cityscapes", cityscapes, "cityscapes", "--field-from 'labels.png=gtFine/{split}/{dir}/{stem%_leftImg8bit}_gtFine_labelIds.png' --unlabelled"),

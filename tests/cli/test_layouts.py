@@ -117,6 +117,7 @@ PACKS = [
         {"": both(("bullet_train", "cat", "test_tube"))},
     ),
     Layout("classes that all are like one split", images("valley", "valve"), {"": both(("valley", "valve"))}),
+    Layout("annotations beside class folders", [*images(*CATS), "annotations/cat.xml"], {"": both()}, skips={NOT_AN_IMAGE: 1}),
     Layout("a class that one split lacks", [*split("train"), *images("val/cat")], {"train": both(), "val": {"cat": 2}}),
 ]
 
@@ -131,8 +132,8 @@ REFUSES = [
     Layout("renderings", ["HR/1.jpg", "HR/2.jpg", "LR/1.jpg", "LR/2.jpg"], refuses=["the same names", "--field-from 'hr.jpg=HR/{stem}.jpg' --unlabelled  packs 2 images without classes"]),
     Layout("renderings in many folders", [f"{kind}/scene{i}.jpg" for kind in "abcdef" for i in (1, 4, 5)], refuses=["the same names"]),
     Layout("MVTec, one thing", ["default/good/0.jpg", "default/bad/0.jpg", "ground_truth/bad/0_mask.jpg"], refuses=["--optional-field-from 'mask.jpg=ground_truth/{dir}/{stem}_mask.jpg'  packs 2 images of 2 classes, bad and good"]),
-    Layout("CamVid", [f"{split}{kind}/{split}{i}.jpg" for split in ("train", "val") for kind in ("", "annot") for i in range(2)], refuses=["--field-from 'annot.jpg={split}annot/{stem}.jpg' --unlabelled  packs 4 images without classes, in train, val"]),
-    Layout("panoptic masks", ["images/train/a.jpg", "images/val/b.jpg", "annotations/panoptic_train/a.jpg", "annotations/panoptic_val/b.jpg"], refuses=["--field-from 'mask.jpg=annotations/panoptic_{split}/{stem}.jpg' --unlabelled  packs 2 images"]),
+    Layout("CamVid", [f"{split}{kind}/{split}{i}.jpg" for split in ("train", "val") for kind in ("", "annot") for i in range(2)], refuses=["--field-from 'annot.jpg={split}annot' --unlabelled  packs 4 images without classes, in train, val"]),
+    Layout("panoptic masks", ["images/train/a.jpg", "images/val/b.jpg", "annotations/panoptic_train/a.jpg", "annotations/panoptic_val/b.jpg"], refuses=["--field-from 'mask.jpg=annotations/panoptic_{split}' --unlabelled  packs 2 images"]),
     Layout("VOC with a folder that nobody knows", ["JPEGImages/1.jpg", "SegmentationClass/1.jpg", "Viz/1.jpg"], refuses=["--exclude 'Viz/*' --unlabelled  packs 1 image"], options=("--field-from", "mask.jpg=SegmentationClass")),
     Layout("a repository with a picture of its own", [*images("VOC/JPEGImages", count=3), "example.jpg"], refuses=["/VOC with --classes-at 1  packs 3 images"]),
     Layout("masks beside images", ["cat/1.jpg", "cat/1_mask.jpg", "dog/2.jpg", "dog/2_mask.jpg"], refuses=["'1_mask.jpg' beside '1.jpg'", "--field-from 'mask.jpg={dir}/{stem}_mask.jpg'  packs 2 images of 2 classes, cat and dog"]),
@@ -147,7 +148,7 @@ REFUSES = [
     Layout("CelebA, doubled", images("img_align_celeba/img_align_celeba"), refuses=["only one class"]),
     Layout("Oxford Pets", [*images("images"), "annotations/list.txt", *images("annotations/trimaps")], refuses=["deeper"]),
     Layout("Flowers 102", [*images("jpg"), "imagelabels.mat"], refuses=["'jpg'"]),
-    Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["'images'"]),
+    Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["deeper"]),
     Layout("flat test folder", [*split("train"), *images("test")], refuses=["'test'", "--split-folders train=train"]),
     Layout("dogs vs cats", images("train", "test1"), refuses=["'test1', 'train'"]),
     Layout(
@@ -165,7 +166,6 @@ REFUSES = [
     Layout("one class in splits", images("train/cat", "val/cat"), refuses=["only one class, 'cat'"]),
     Layout("an empty class", [*images(*CATS), "cow/notes.txt"], refuses=["'cow' holds no image"]),
     Layout("an empty folder", [*images(*CATS), "cow/"], refuses=["'cow' holds no image"]),
-    Layout("annotations beside class folders", [*images(*CATS), "annotations/cat.xml"], refuses=["'annotations'"]),
     Layout(
         "classes that differ in case between splits",
         [*split("train"), *split("val", classes=("Cat", "Dog"))],
@@ -491,7 +491,7 @@ def test_a_link_that_gives_a_class_a_second_name_is_refused(tmp_path):
 
 def test_an_empty_split_is_refused_with_labels_from_a_file_too(tmp_path):
     source = build(Layout("", [*images("train"), "val/"]), tmp_path / "source")
-    put(tmp_path / "labels.txt", "train/0.jpg 0\ntrain/1.jpg 1\n")
+    put(tmp_path / "labels.txt", "train/train0.jpg 0\ntrain/train1.jpg 1\n")
     labels = ("--labels", tmp_path / "labels.txt")
     result = run("pack", source, tmp_path / "out", "--format", "wds", *labels)
     assert result.code == USAGE and "the split folder 'val' holds no image" in result.err, result
@@ -509,7 +509,7 @@ def test_labels_from_a_file_need_no_class_folders(tmp_path):
     assert trees[0] == trees[1] == trees[2]
     for split, folder in (("train", "Training"), ("test", "Testing")):
         samples = objects_support.of_tar(tmp_path / f"folder/{split}/shard-000000.tar")
-        images_of = {(tmp_path / f"source/ds/{folder}/{i}.jpg").read_bytes(): i for i in range(2)}
+        images_of = {(tmp_path / f"source/ds/{folder}/{folder}{i}.jpg").read_bytes(): i for i in range(2)}
         assert sorted((images_of[sample["jpg"]], int(sample["cls"])) for sample in samples) == [(0, 0), (1, 1)]
 
 

@@ -68,7 +68,8 @@ def half_a_photo(tmp_path):
 
 
 def pack_with_rejects(source, out, *options):
-    copy_tree(BROKEN, source / "broken")
+    copy_tree(BROKEN / "bad", source / "broken")
+    shutil.copy(BROKEN / "good/ok.jpg", source / "broken")
     assert run("pack", source, out, "--max-rejects", "8", *options).code == DONE
     assert (out / "rejects.jsonl").exists()
 

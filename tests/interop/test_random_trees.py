@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -18,15 +19,17 @@ import random_trees
 from python_support import DAMAGE, DONE, SHAPES, USAGE, listed, run
 
 SHORT = 120
+LEFT = re.compile(r"/(__MACOSX|@eaDir|\._)")
 PICTURES = [path.read_bytes() for path in sorted(SHAPES.rglob("*.jpg"))]
 READING = re.compile(r"^(?:  next:  |         )(--\S.*?|the source \S.*?)  packs (\d+) images? ", re.M)
 
 
 def build(tree, folder):
-    for number, path in enumerate(tree.images):
+    for path in tree.images:
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(PICTURES[number % len(PICTURES)])
+        of_stem = zlib.crc32(re.split("[._]", file.name)[0].encode())  # renderings of one picture have its proportions
+        file.write_bytes(PICTURES[of_stem % len(PICTURES)])
     for path in tree.others:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         if path.endswith("/"):
@@ -43,11 +46,11 @@ def packed(out):
 
 
 def image_folder(root):
-    """{path: class} by torchvision."""
+    """{path: class} by torchvision, without what systems leave beside images."""
     from torchvision.datasets import ImageFolder
 
     found = ImageFolder(root)
-    return {os.path.relpath(path, root): found.classes[label] for path, label in found.samples}
+    return {os.path.relpath(path, root): found.classes[label] for path, label in found.samples if not LEFT.search(path)}
 
 
 def check(seed, place):

@@ -167,6 +167,12 @@ class YoloSource final : public Source {
   /// Adds what is in a folder, by its paths below `prefix`.
   void add_folder(const std::string& folder, const std::string& prefix,
                   const std::shared_ptr<EntryMemory>& memory, SplitListing& split) const {
+    const UniqueFd fd = open_file(root_ / folder, O_RDONLY | O_DIRECTORY);
+    if (!fd && errno == EACCES) {
+      split.rejects.push_back(
+          {printable(prefix), std::string("unreadable folder: ") + std::strerror(EACCES)});
+      return;
+    }
     SourceContents found = read_folder(root_ / folder, {}, memory);
     for (std::size_t i = 0; i < found.images.size() && !prefix.empty(); ++i) {
       const std::string path = naming::join(prefix, found.images.path_of(i));

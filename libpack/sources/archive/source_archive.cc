@@ -6,6 +6,7 @@
 #include "packhorse/base/error.h"
 #include "sources/archive/archive_contents.h"
 #include "sources/layout/attach_fields.h"
+#include "sources/layout/class_doubts.h"
 #include "sources/layout/lay_out.h"
 #include "sources/payload_source.h"
 
@@ -38,6 +39,7 @@ class ArchiveSource final : public PayloadSource {
                     add_fields(facts, found);
                   });
     give_labels(layout.given_labels(options, path_), listing);
+    doubt_given_labels(listing, layout, options);
     naming::refuse_empty(listing, path_,
                          "packhorse expects class folders in an archive: <class>/<image>");
     listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), path_);

@@ -105,7 +105,8 @@ class Reading {
   enum class Verdict : std::uint8_t { kNone, kImage, kField, kTaken };
 
   void unreadable(const std::string& path, int error) {
-    const bool told = error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
+    const bool told = error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES ||
+                      error == ENAMETOOLONG;
     if (!told || path.empty()) {
       errno = error;
       throw_errno("list the folder", path.empty() ? source_ : source_ / path);
@@ -262,6 +263,16 @@ std::map<std::string, std::string, std::less<>> metadata_in(
   return found;
 }
 
+/// Whether packhorse has packed it: other programs write a dataset.json, too.
+bool is_dataset(const fs::path& folder) {
+  try {
+    static_cast<void>(Manifest::load(folder));
+    return true;
+  } catch (const Error& error) {
+    return error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kNotFound;
+  }
+}
+
 }  // namespace
 
 bool looks_like_image(int folder, const char* name) {
@@ -308,7 +319,7 @@ SourceContents read_folder(const fs::path& root, const FieldSet& fields,
   contents.folders = std::move(all.folders);
   for (const SourceContents::Other& other : contents.others) {
     const auto [folder, name] = naming::directory_and_name(other.path);
-    if (name == kManifestName && is_packed_dataset(root / folder))
+    if (name == kManifestName && !folder.empty() && is_dataset(root / folder))
       contents.datasets.emplace_back(folder);
   }
   contents.twins = twins_of(std::move(all.ids));

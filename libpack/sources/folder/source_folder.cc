@@ -17,6 +17,7 @@
 #include "sources/archive/archive_contents.h"
 #include "sources/folder/read_folder.h"
 #include "sources/layout/attach_fields.h"
+#include "sources/layout/class_doubts.h"
 #include "sources/layout/lay_out.h"
 #include "sources/layout/layout.h"
 
@@ -51,6 +52,7 @@ class FolderSource final : public Source {
         take_archive(listing, archives.at(layout_.roots[r].folder), layout_.roots[r], r);
     attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps, unreadable);
     give_labels(layout_.given_labels(options, root_), listing);
+    doubt_given_labels(listing, layout_, options);
     refuse_empty(listing);
     listing.fields = occurring_fields(listing);
     return listing;

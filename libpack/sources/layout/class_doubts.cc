@@ -1,6 +1,7 @@
 #include "sources/layout/class_doubts.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "labels/label_names.h"
 #include "listing/names.h"
@@ -217,6 +218,32 @@ class ClassDoubts {
 };
 
 }  // namespace
+
+void doubt_given_labels(Listing& listing, const Layout& layout, const ListOptions& options) {
+  const std::vector<Layout::Root>& roots = layout.roots;
+  const auto train = std::find_if(roots.begin(), roots.end(),
+                                  [](const auto& root) { return root.split == "train"; });
+  if (train == roots.end() || !train->given || !options.classes.empty()) return;
+  const auto used_in = [&](const SplitListing& split) {
+    std::set<std::string> used;
+    for (std::size_t i = 0; i < split.entries.size(); ++i)
+      used.insert(listing.classes[static_cast<std::size_t>(split.entries.label_of(i))]);
+    return used;
+  };
+  const auto trained = used_in(listing.splits[static_cast<std::size_t>(train - roots.begin())]);
+  for (const SplitListing& split : listing.splits) {
+    const auto used = used_in(split);
+    Names other;
+    std::set_difference(used.begin(), used.end(), trained.begin(), trained.end(),
+                        std::back_inserter(other));
+    if (!other.empty())
+      listing.doubts.push_back({DoubtKind::kSplitClasses,
+                                "the split " + split.split + " has the " +
+                                    counted("class", "classes", other) + ", which train lacks",
+                                "correct the labels, list all classes with --classes FILE, or give "
+                                "--allow-odd-classes"});
+  }
+}
 
 void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
                    const ListOptions& options) {

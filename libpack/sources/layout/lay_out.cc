@@ -91,6 +91,8 @@ class Placement {
 
   void place_other(const SourceContents::Other& other) {
     std::string_view below;
+    for (const Layout::Root& one : layout_.roots)
+      if (one.archive && one.folder == other.path) return;
     const Layout::Root* root = layout_.root_of(other.path, below);
     const bool rule = !other.rule.empty();
     if (root == nullptr) {

@@ -62,6 +62,7 @@ class Finder {
       }
       layout_.classes.insert(root.classes.begin(), root.classes.end());
     }
+    note_emptied();
     return std::move(layout_);
   }
 
@@ -77,12 +78,17 @@ class Finder {
   std::vector<Split> splits_in(Id folder) const {
     Ids inside;
     for (const Id id : tree_[folder].inside)
-      if (!tree_[id].of_fields) inside.push_back(id);
+      if (!tree_[id].of_fields && !is_emptied(id)) inside.push_back(id);
     const std::vector<FolderRole> roles = roles_of(tree_.names_of(inside));
     std::vector<Split> splits;
     for (std::size_t i = 0; i < inside.size(); ++i)
       if (roles[i].kind == Kind::kSplit) splits.push_back({roles[i].split, inside[i]});
     return splits;
+  }
+
+  /// Whether all that the folder held was left out.
+  bool is_emptied(Id folder) const {
+    return !tree_[folder].holds() && is_or_holds(contents_.emptied, tree_[folder].path);
   }
 
   static bool all_differ(const std::vector<Split>& splits) {
@@ -359,6 +365,15 @@ class Finder {
     }
     if (!left.empty() && !root.classes.empty())
       layout_.notes.push_back("without an image, left out: " + quoted(left));
+  }
+
+  void note_emptied() {
+    Names emptied;
+    for (const std::string& folder : contents_.emptied)
+      if (const auto id = tree_.find(folder); !id || tree_[*id].images == 0)
+        emptied.push_back(folder);
+    if (!emptied.empty())
+      layout_.notes.push_back("no image is left in " + quoted(emptied) + " (--exclude)");
   }
 
   /// Whether the folder is one of the `folders`, or around one.

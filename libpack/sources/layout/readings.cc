@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "base/ascii.h"
 #include "listing/names.h"
@@ -25,11 +27,13 @@ using Id = Tree::Id;
 using Names = std::vector<std::string>;
 using naming::join;
 
+constexpr int kMostAroundSplits = 4;              // folders around split folders
 constexpr std::size_t kMostReadings = 5;    // that are told
 constexpr int kMostDepth = 6;               // of class folders
 constexpr std::size_t kMostParts = 16;      // folders that may be splits of their own name
 constexpr std::size_t kMostFolders = 12;    // tried as sources
 constexpr std::size_t kMostFields = 4;      // folders tried as fields
+constexpr int kMostFieldDepth = 3;          // of such folders
 constexpr std::size_t kMostFiles = 10'000;  // looked at for an example of names
 
 /// What a reading packs.
@@ -281,7 +285,7 @@ class Readings {
   void try_splits() {
     if (options_.split_folders) return;
     for (Id id = 0; id < tree_.size() && told_.size() < 2; ++id) {
-      if (tree_[id].depth > 2 || tree_[id].of_fields) continue;
+      if (tree_[id].depth > kMostAroundSplits || tree_[id].of_fields) continue;
       const std::vector<Id> inside = tree_.holding(id);
       const std::vector<FolderRole> roles = roles_of(tree_.names_of(inside));
       std::map<std::string, SplitFolder> named;
@@ -290,7 +294,8 @@ class Readings {
         const std::string split = roles[i].kind == FolderRole::Kind::kSplit ? roles[i].split
                                   : hinted.size() == 1 ? std::string(*hinted.begin())
                                                        : std::string();
-        const bool classes = options_.labels.for_all() || tree_[inside[i]].images == 0;
+        const bool classes = options_.labels.for_all() || options_.labels.covers(split) ||
+                             tree_[inside[i]].images == 0;
         if (!split.empty() && classes) named.try_emplace(split, split, tree_[inside[i]].path);
       }
       try_split_folders(named);
@@ -397,42 +402,51 @@ class Readings {
   /// Masks and the like as fields of the images that they belong to.
   void try_fields() {
     if (const auto found = companions_in(contents_, layout_))
-      take_field(found->suffix.ends_with(".") ? "" : field_name(found->file),
-                 join(place_of_base(), "{dir}/{stem}" + found->suffix));
+      take_field(field_name(found->file), {join(place_of_base(), "{dir}/{stem}" + found->suffix)});
     const Layout::Root& root = layout_.roots.front();
     const Names same = renderings(contents_, root);
-    std::size_t tried = 0;
-    const std::optional<Id> folder = tree_.find(root.folder);
-    for (const Id id : folder ? tree_[*folder].inside : std::vector<Id>()) {
+    std::set<std::string> tried;
+    for (Id id = 1; id < tree_.size() && tried.size() < kMostFields; ++id) {
       const std::string name(tree_[id].name());
-      const bool rendering = std::find(same.begin(), same.end(), name) != same.end();
+      const bool rendering = naming::directory_of(tree_[id].path) == root.folder &&
+                             std::find(same.begin(), same.end(), name) != same.end();
       const bool beside = roles_of({name}).front().kind == FolderRole::Kind::kBeside;
-      if (!(rendering || beside) || is_images_folder(name) || tried++ == kMostFields) continue;
+      if (!(rendering || beside) || is_images_folder(name) || tree_[id].depth > kMostFieldDepth)
+        continue;
       const Names files = files_in(tree_[id].path);
-      if (files.empty()) continue;
-      const std::optional<Pair> pair = first_pair(files);
-      const std::string pattern = pair ? pattern_of(*pair) : join(place_of_base(), name);
-      std::string what(naming::last_name(pair ? naming::directory_of(pattern) : pattern));
+      if (files.empty() || !tried.insert(name).second) continue;
+      Names places;
+      if (const std::optional<Pair> pair = first_pair(files)) places = patterns_of(*pair);
+      if (places.empty()) places.push_back(tree_[id].path);
+      std::string what(naming::last_name(naming::directory_of(places.back())));
       if (const std::size_t split = what.find("{split}"); split != std::string::npos)
         what.erase(split, std::string_view("{split}").size());
-      const std::string field =
-          field_name(naming::last_name(files.front()), beside || what.empty() ? "mask" : what);
-      take_field(field, pattern);
-      if (pair) take_field(field, join(place_of_base(), name));
+      take_field(
+          field_name(naming::last_name(files.front()), beside || what.empty() ? "mask" : what),
+          places);
     }
   }
 
-  void take_field(const std::string& name, const std::string& place) {
+  /// Tells the first of the places that works for a field.
+  void take_field(const std::string& name, const Names& places) {
     if (name.empty()) return;
-    for (const bool unlabelled : {false, true}) {
+    ListOptions at_depth = options_, unlabelled = options_;
+    at_depth.classes_at = 1;
+    unlabelled.labels.unlabelled = true;
+    const std::pair<const char*, const ListOptions&> all[] = {
+        {"", options_}, {" --classes-at 1", at_depth}, {" --unlabelled", unlabelled}};
+    for (const auto& [more, base] : all) {
       for (const bool required : {true, false}) {
-        ListOptions options = options_;
-        options.fields.places.push_back({name, place, required});
-        options.labels.unlabelled = unlabelled;
-        const std::string option =
-            std::string(required ? "--field-from " : "--optional-field-from ") +
-            naming::shell_word(name + '=' + place) + (unlabelled ? " --unlabelled" : "");
-        if (take(option, options, result_with(options))) return;
+        for (const std::string& place : places) {
+          const bool by_class = place.find("{class}") != std::string::npos;
+          if (base.classes_at > options_.classes_at && !by_class) continue;
+          ListOptions options = base;
+          options.fields.places.push_back({name, place, required});
+          const std::string option =
+              std::string(required ? "--field-from " : "--optional-field-from ") +
+              naming::shell_word(name + '=' + place) + more;
+          if (take(option, options, result_with(options))) return;
+        }
       }
     }
   }
@@ -463,48 +477,71 @@ class Readings {
     std::string file, image, ending;  ///< paths; "_mask.png" for 1.jpg and 1_mask.png
   };
 
+  /// Of several images whose stems fit, the one that lies nearest to the file.
   std::optional<Pair> first_pair(const Names& files) const {
-    std::map<std::string, std::string> images;  // by stem
+    std::multimap<std::string, std::string> images;  // by stem
     for (std::size_t i = 0; i < contents_.images.size() && images.size() < kMostFiles; ++i) {
       std::string path = contents_.images.path_of(i);
       if (std::binary_search(files.begin(), files.end(), path)) continue;
       const std::string name(naming::last_name(path));
       images.emplace(name.substr(0, name.rfind('.')), std::move(path));
     }
+    const auto in_common = [](const std::string& one, const std::string& other) {
+      return std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin();
+    };
     for (const std::string& file : files) {
       const std::string name(naming::last_name(file));
-      for (std::size_t length = name.size() - 1; length > 0; --length)
-        if (const auto image = images.find(name.substr(0, length)); image != images.end())
-          return Pair{file, image->second, name.substr(length)};
+      for (std::size_t length = name.size() - 1; length > 0; --length) {
+        const auto [first, last] = images.equal_range(name.substr(0, length));
+        if (first == last) continue;
+        const auto nearest = std::max_element(first, last, [&](const auto& a, const auto& b) {
+          return in_common(file, a.second) < in_common(file, b.second);
+        });
+        return Pair{file, nearest->second, name.substr(length)};
+      }
     }
     return std::nullopt;
   }
 
-  /// The file's path with placeholders for what its folders have in common with the image's.
-  static std::string pattern_of(const Pair& pair) {
-    Names of_image;
-    for (std::string_view rest = naming::directory_of(pair.image); !rest.empty();) {
-      const auto [first, others] = naming::cut_first(rest);
-      of_image.emplace_back(first);
-      rest = others;
-    }
-    std::string pattern;
-    for (std::string_view rest = naming::directory_of(pair.file); !rest.empty();) {
-      std::string_view first;
-      std::tie(first, rest) = naming::cut_first(rest);
-      std::string folder(first);
-      for (const std::string& name : of_image) {
-        const std::size_t at = folder.find(name);
-        if (at == std::string::npos || split_named(name).empty()) continue;
-        folder.replace(at, name.size(), "{split}");
-        break;
+  /// Places of the file, with placeholders for what its folders have in common with the image's.
+  static Names patterns_of(const Pair& pair) {
+    const auto folders_of = [](std::string_view path) {
+      Names folders;
+      for (std::string_view rest = naming::directory_of(path), first; !rest.empty();) {
+        std::tie(first, rest) = naming::cut_first(rest);
+        folders.emplace_back(first);
       }
-      const bool same = std::find(of_image.begin(), of_image.end(), folder) != of_image.end();
-      const bool around = folder == of_image.front() && pattern.empty();
-      if (same && !around) folder = "{dir}";
-      if (folder != "{dir}" || !pattern.ends_with("{dir}")) pattern = join(pattern, folder);
+      return folders;
+    };
+    const Names of_image = folders_of(pair.image), of_file = folders_of(pair.file);
+    const auto pattern = [&](const std::string& of_first) {
+      std::string made;
+      for (std::size_t i = 0; i < of_file.size(); ++i) {
+        std::string folder = of_file[i];
+        for (const std::string& name : of_image) {
+          const std::size_t at = folder.find(name);
+          if (at == std::string::npos || split_named(name).empty()) continue;
+          folder.replace(at, name.size(), "{split}");
+          break;
+        }
+        const bool same = std::find(of_image.begin(), of_image.end(), folder) != of_image.end();
+        const bool around = i == 0 && !of_image.empty() && folder == of_image.front();
+        if (same) folder = around ? (of_first.empty() ? folder : of_first) : "{dir}";
+        if (folder != "{dir}" || !made.ends_with("{dir}")) made = join(made, folder);
+      }
+      return made;
+    };
+    const std::string by_class = pattern("{class}"), plain = pattern("");
+    Names places;
+    // FOLDER stands for FOLDER/{dir}/{stem}.EXTENSION.
+    const bool extension_alone = pair.ending.starts_with('.') && pair.ending.rfind('.') == 0;
+    if (extension_alone && !plain.ends_with("{dir}") && !plain.empty()) {
+      places.push_back(by_class);
+      if (plain != by_class) places.push_back(plain);
     }
-    return pattern + "/{stem}" + pair.ending;
+    places.push_back(join(by_class, "{stem}" + pair.ending));
+    if (plain != by_class) places.push_back(join(plain, "{stem}" + pair.ending));
+    return places;
   }
 
   const Layout& layout_;

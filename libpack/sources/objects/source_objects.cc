@@ -20,6 +20,7 @@
 #include "sources/archive/source_archive.h"
 #include "sources/folder/source_folder.h"
 #include "sources/layout/attach_fields.h"
+#include "sources/layout/class_doubts.h"
 #include "sources/layout/lay_out.h"
 #include "sources/objects/fetched_archive.h"
 #include "sources/objects/object_reader.h"
@@ -56,6 +57,7 @@ class ObjectsSource final : public Source {
                       fields_of_[facts.locator].push_back({f, file->locator});
                   });
     give_labels(layout.given_labels(options, url_), listing);
+    doubt_given_labels(listing, layout, options);
     naming::refuse_empty(listing, url_,
                          "packhorse expects class folders: s3://BUCKET/SOURCE/<class>/<image>");
     listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), url_);

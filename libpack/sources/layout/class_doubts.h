@@ -10,8 +10,8 @@ namespace packhorse {
 void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
                    const ListOptions& options);
 
-/// The same where the labels of "train" are given, once the listing has its labels: classes of other
-/// splits that "train" lacks.
+/// The same where the labels of "train" are given, once the listing has its labels: classes of
+/// other splits that "train" lacks.
 void doubt_given_labels(Listing& listing, const Layout& layout, const ListOptions& options);
 
 }  // namespace packhorse

@@ -27,7 +27,7 @@ using Id = Tree::Id;
 using Names = std::vector<std::string>;
 using naming::join;
 
-constexpr int kMostAroundSplits = 4;              // folders around split folders
+constexpr int kMostAroundSplits = 4;        // folders around split folders
 constexpr std::size_t kMostReadings = 5;    // that are told
 constexpr int kMostDepth = 6;               // of class folders
 constexpr std::size_t kMostParts = 16;      // folders that may be splits of their own name

@@ -17,7 +17,8 @@ using test::TemporaryDirectory;
 using test::tiny_image;
 using test::tree;
 
-/// For what make_folder() makes: its classes and images are numbered, as parts of a data set may be.
+/// For what make_folder() makes: its classes and images are numbered, as parts of a data set may
+/// be.
 inline PackOptions pack_options(const std::string& format) {
   PackOptions options;
   options.format = format;

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 from package import environment, packhorse
-from python_support import SHAPES, flip_byte, pack, shards_of
+from python_support import SHAPES, flip_byte, listed, pack
 
 
 @pytest.fixture(scope="module", name="packed")
@@ -175,7 +175,8 @@ assert "torch" not in sys.modules and "PIL" not in sys.modules
 def test_damage_is_an_error_with_sample_and_file_or_replaced(packed, tmp_path):
     damaged = tmp_path / "damaged"
     shutil.copytree(packed, damaged)
-    flip_byte(shards_of(damaged)[0], 40_000)
+    sample = listed(damaged)[5]
+    flip_byte(damaged / sample["shard"], sample["offset"] + sample["bytes"] // 2)
     with pytest.raises(packhorse.errors.CorruptError) as raised:
         list(loader(damaged))
     assert raised.value.key or "shard-000000.tar" in str(raised.value)

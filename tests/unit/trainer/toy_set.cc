@@ -17,7 +17,9 @@ void make_toy_set(const std::filesystem::path& root, int classes, int images_per
         noise = mix64(noise);
         ppm += static_cast<char>((value % 3 == c ? 90 : 60) + noise % 90);
       }
-      put(root / kNames[static_cast<std::size_t>(c)] / (std::to_string(1000 + i) + ".ppm"), ppm);
+      put(root / kNames[static_cast<std::size_t>(c)] /
+              (kNames[static_cast<std::size_t>(c)] + std::to_string(1000 + i) + ".ppm"),
+          ppm);
     }
   }
 }

@@ -99,8 +99,8 @@ class Folder final : public Dataset {
         continue;
       throw Error(
           ErrorKind::kUsage, doubt.what, path,
-          "give the folder that holds the class folders; or describe the source to `packhorse "
-          "pack` (--split-folders, --labels, --allow-odd-classes) and use the packed dataset");
+          "give the folder that holds the class folders; or pack it first: `packhorse pack` tells "
+          "how it can be read");
     }
   }
 

@@ -50,7 +50,7 @@ def environment_fixture(tmp_path_factory):
     cifar = {"cifar10/train/a": 65, "cifar10/train/b": 65, "cifar10/test/a": 10, "cifar10/test/b": 10}
     for folder, count in {"imagenet200": 80, **cifar}.items():
         for number in range(count):
-            put(data / folder / f"{number:03}.jpg", jpegs[number % len(jpegs)])
+            put(data / folder / f"{folder[-1]}{number:03}.jpg", jpegs[number % len(jpegs)])
     for archive, folder in (("imagenet200.tar", "imagenet200"), ("cifar10-jpeg.tar.zst", "cifar10")):
         subprocess.run(["tar", "-caf", data / archive, "-C", data, folder], check=True)
     package = {"PYTHONPATH": str(BIN.parent / "python"), "PACKHORSE_BIN": str(BIN)}

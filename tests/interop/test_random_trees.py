@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import zlib
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -96,13 +97,21 @@ def test_trees_are_packed_as_they_are_or_refused(first, tmp_path):
     assert ends["refused though clear"] <= 3, ends
 
 
+def end_of(seed):
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            return check(seed, Path(place))
+        except AssertionError as error:
+            print(f"tree {seed}: {error}", file=sys.stderr)
+            return "WRONG"
+
+
 def main():
-    ends = collections.Counter()
-    for seed in range(int(sys.argv[1])):
-        with tempfile.TemporaryDirectory() as place:
-            ends[check(seed, Path(place))] += 1
+    with ProcessPoolExecutor() as pool:
+        ends = collections.Counter(pool.map(end_of, range(int(sys.argv[1])), chunksize=10))
     for end, count in ends.most_common():
         print(f"{count:7,} {end}")
+    sys.exit(ends["WRONG"] > 0)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def source_fixture(tmp_path_factory):
     make_source(folder / "val", 4)
     for image in folder.rglob("*.jpg"):
         put(image.with_suffix(".json"), json.dumps({"of": image.name}))
-        put(folder / "masks" / image.relative_to(folder).with_suffix(".png"), photo(1))
+        put(folder / "masks" / image.relative_to(folder).with_suffix(".txt"), "a mask")
     put(folder / "train/class-0/.hidden.jpg")
     put(folder / "train/class-1/readme.txt", "no image")
     put(folder / "__MACOSX/train/class-0/x.jpg")
@@ -67,7 +67,7 @@ def both(url, source, tmp_path, *options):
     [
         [],
         ["--fields=json"],
-        ["--fields=none", "--field-from=mask.png=masks/{split}/{class}/{stem}.png", "--max-rejects=1"],
+        ["--fields=none", "--field-from=mask.txt=masks/{split}/{class}/{stem}.txt", "--max-rejects=1"],
         ["--image=raw", "--size=32"],
         ["--split-folders=train", "--limit=10"],
     ],

@@ -110,6 +110,7 @@ class ObjectsSource final : public Source {
       } else if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
         folders.emplace(naming::directory_of(over));
         passed_over.emplace(over);
+        continue;
       } else if (naming::is_too_deep(*path)) {
         contents.outside.push_back({object.name, naming::kTooDeep});
       } else if (fields.may_be_elsewhere(*path)) {

@@ -260,6 +260,15 @@ TEST_CASE("layout: --classes-at says where the classes are, and settles all doub
   CHECK(classes(layout_of({"cat"}, options)) == Names{"cat"});
 }
 
+TEST_CASE("layout: what is told can be typed") {
+  CHECK(naming::shell_word("a/b-1.0,c=d") == "a/b-1.0,c=d");
+  CHECK(naming::shell_word("x={dir}/{stem}") == "'x={dir}/{stem}'");
+  CHECK(naming::shell_word("it's") == "'it'\\''s'");
+  CHECK(naming::shell_word("caf\xe9's") == "$'caf\\xe9\\'s'");
+  CHECK(says(advice(layout_of({"my train/cat", "my train/dog", "my val/cat", "more"})),
+             "--split-folders 'train=my train,val=my val'  packs"));
+}
+
 TEST_CASE("layout: a class list says what is meant") {
   CHECK(roots(layout_of({"plane", "train"}, with_classes({"plane", "train"}))) == Names{":"});
   CHECK(layout_of({"plane", "train"}, with_classes({"plane", "train"})).doubts.empty());

@@ -1,6 +1,7 @@
 // An archive of any kind as a source: nested archives, members by their names, images among them.
 #include "archive/archive_walk.h"
 #include "sources/archive/archive_contents.h"
+#include "sources/layout/attach_fields.h"
 #include "sources/layout/lay_out.h"
 #include "support/fuzz.h"
 #include "support/tar_checksums.h"

@@ -111,6 +111,7 @@ def temporary_files():
     """The environment of test programs. Their files are in memory where it has room: on a disk they wait for fsync most of the
     time. Python's tests, which begin other programs, keep theirs on the disk."""
     if os.environ.get("TMPDIR") or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
+        say(f"temporary files of test programs are in {tempfile.gettempdir()}, which is slower than memory where that is a disk")
         yield os.environ
         return
     with tempfile.TemporaryDirectory(prefix="packhorse-tests-", dir=MEMORY, ignore_cleanup_errors=True) as folder:

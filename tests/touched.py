@@ -119,12 +119,17 @@ def since(commit):
     return Chosen(programs, files)
 
 
+def is_pytest(path):
+    """Whether it is a file or a folder of tests: programs are called like folders of the code."""
+    return path.is_relative_to(ROOT / "tests") and (path.suffix == ".py" or path.is_dir())
+
+
 def chosen(tests, commit):
     if commit:
         return since(commit)
     if not tests:
         return Chosen(None, ["tests"])
-    files = [test for test in tests if test.partition("::")[0].endswith(".py") or Path(ROOT, test).is_dir()]
+    files = [test for test in tests if is_pytest(Path(ROOT, test.partition("::")[0]))]
     programs, known = set(tests) - set(files), test_programs()
     if unknown := programs - known.keys():
         sys.exit(f"test: there is no test {', '.join(sorted(unknown))}\n  next: give a file of tests/, or one of: {', '.join(sorted(known))}")

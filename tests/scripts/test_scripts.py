@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import touched
 from python_support import BIN, ROOT, SHAPES, TRAIN, make_source, put
 
 SCRIPTS = ["bundle", "demo", "package", "test", "test_bare", "test_package", "train_from_shards", "setup", "wheel"]
@@ -219,3 +220,8 @@ def test_a_skip_that_is_not_on_the_list_of_optional_ones_fails_the_run(tmp_path)
     assert "1 x there is no such module: NOT OPTIONAL\n" in done.stdout and "test_two" in done.stdout
     skipped.write_text("".join(line for line in skipped.open() if "no GPU" in line))
     assert run(*judge).returncode == 0
+
+
+def test_a_test_program_called_like_a_folder_of_the_code_is_that_program():
+    assert touched.is_pytest(ROOT / "tests/cli") and touched.is_pytest(ROOT / "tests/scripts/test_scripts.py")
+    assert not touched.is_pytest(ROOT / "reader") and not touched.is_pytest(ROOT / "libpack")

@@ -87,15 +87,16 @@ TEST_CASE("watch: processes of one machine serve at ports side by side, and say 
   REQUIRE(any.metrics_port());
   CHECK(toy.notes == std::vector<std::string>{"metrics are at http://127.0.0.1:" +
                                               std::to_string(*any.metrics_port()) + "/metrics"});
-  // An address of this process alone, and ports that the kernel gives nobody by chance.
+  // An address of this process alone, and ports that the kernel gives nobody by chance, and no
+  // exporter of metrics takes.
   const auto id = static_cast<unsigned>(::getpid());
   const std::string own =
       fmt::format("127.{}.{}.{}", 1 + id / 64516 % 254, 1 + id / 254 % 254, 1 + id % 254);
-  const WatchOptions options{.files = false, .metrics_port = 9400, .metrics_address = own};
+  const WatchOptions options{.files = false, .metrics_port = 30400, .metrics_address = own};
   const Watch first(options, toy.run(0));
   const Watch second(options, toy.run(1));
-  CHECK(first.metrics_port() == 9400);
-  CHECK(second.metrics_port() == 9401);
+  CHECK(first.metrics_port() == 30400);
+  CHECK(second.metrics_port() == 30401);
 }
 
 TEST_CASE("watch: an epoch that waited for data brings advice, each only once") {

@@ -42,7 +42,7 @@ if(TARGET packhorse_pack)
   packhorse_install(packhorseTargets dev TARGETS packhorse_storage packhorse_pack packhorse_reader
                     HEADERS libpack/include/ FILES cmake/Dependencies.cmake)
   set(_opencv -lopencv_imgproc -lopencv_core)
-  set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 pugixml yaml-0.1)
+  set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 libutf8proc pugixml yaml-0.1)
   packhorse_pkg_config(packhorse "Packs image folders into shards, and proves them"
                        LIBRARIES pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_opencv})
   packhorse_pkg_config(packhorse-reader "Reads packed datasets and plain class folders"

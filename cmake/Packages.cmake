@@ -29,7 +29,7 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "headers and static libraries of packhorse
 string(JOIN ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
   libarchive-dev libcli11-dev libcurl4-openssl-dev libfmt-dev libhdf5-dev libhwy-dev libjpeg-dev liblmdb-dev libopencv-core-dev
   libopencv-imgcodecs-dev libopencv-imgproc-dev libpcre2-dev libpng-dev libpugixml-dev libssl-dev libtbb-dev
-  libxxhash-dev libyaml-dev libzstd-dev nlohmann-json3-dev pkg-config zlib1g-dev)
+  libutf8proc-dev libxxhash-dev libyaml-dev libzstd-dev nlohmann-json3-dev pkg-config zlib1g-dev)
 
 set(_packages packhorse libpackhorse-dev)
 if(TARGET packhorse-train)

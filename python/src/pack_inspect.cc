@@ -3,7 +3,7 @@
 #include "given.h"
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
-#include "packhorse/dataset/class_list.h"
+#include "packhorse/labels/class_file.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reports/summary_report.h"
 #include "packhorse/reports/verify_report.h"
@@ -62,7 +62,7 @@ void bind_inspect(nb::module_& module) {
   module.def("verify", &call_verify, "dataset"_a, "level"_a, "against"_a, "given"_a, "program"_a,
              "progress"_a.none(), "Verifies a dataset: the report's JSON, what is wrong, advice");
   module.def(
-      "read_class_list", [](const nb::bytes& path) { return read_class_list(path_of(path)); },
+      "read_class_list", [](const nb::bytes& path) { return read_class_file(path_of(path)); },
       "path"_a, "The names in a file of classes, one a line");
   module.def("inspect", &call_inspect, "dataset"_a, "Describes a dataset, as JSON");
 }

@@ -203,10 +203,11 @@ def test_keys_and_classes_of_adopted_shards_are_shown_safely(tmp_path):
                 member.size = len(content)
                 tar.addfile(member, io.BytesIO(content))
     put(tmp_path / "classes.txt", b"\n".join(EVIL_CLASS + b"%d" % n for n in range(3)) + b"\n")
-    options = ["--classes", tmp_path / "classes.txt", "--max-rejects", "3", "--log", tmp_path / "log"]
-    ran("index", tmp_path / "a.tar", "--out", tmp_path / "out", *options)
+    options = ["--max-rejects", "3", "--log", tmp_path / "log"]
+    ran("index", tmp_path / "a.tar", "--out", tmp_path / "o", *options, "--classes", tmp_path / "classes.txt", code=USAGE)
+    ran("index", tmp_path / "a.tar", *options)  # takes the class list beside it
     for options in ([], ["--list"], ["--list", "--json"], ["--verify", "full"], ["--show", "0"]):
-        ran("inspect", tmp_path / "out", *options)
+        ran("inspect", tmp_path, *options)
 
 
 def test_a_manifest_is_shown_safely(packed):
@@ -238,7 +239,7 @@ def test_the_trainer_says_names_safely(folder, packed, tmp_path):
         ended(*args, program=TRAIN, cwd=tmp_path)
     good = os.path.join(os.path.dirname(folder), b"good" + EVIL)
     for number in range(4):
-        name = os.path.join(good, EVIL_CLASS + b"%d" % (number % 2), EVIL + b"%d.jpg" % number)
+        name = os.path.join(good, (b"", b"b")[number % 2] + EVIL_CLASS, EVIL + b"%d.jpg" % number)
         os.makedirs(os.path.dirname(name), exist_ok=True)
         with open(name, "wb") as file:
             file.write(photo(number))

@@ -7,7 +7,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/dataset/class_list.h"
+#include "packhorse/labels/class_file.h"
 #include "packhorse/reports/pack_report.h"
 #include "shared/pack_text.h"
 
@@ -86,8 +86,8 @@ class CommandIndex final : public program::Command {
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     if (!targets_.empty()) options_.targets.add(targets_);
     if (!target_classes_file_.empty())
-      options_.targets.classes = read_class_list(target_classes_file_);
-    if (!classes_file_.empty()) options_.classes = read_class_list(classes_file_);
+      options_.targets.classes = read_class_file(target_classes_file_);
+    if (!classes_file_.empty()) options_.classes = read_class_file(classes_file_);
     if (!fields_.empty()) options_.shards.fields = FieldChoice::parse(fields_);
     options_.walkers = walkers_of_this_program();
     Progress progress;

@@ -9,7 +9,7 @@
 #include "detect_outputs.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
-#include "packhorse/dataset/class_list.h"
+#include "packhorse/labels/class_file.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/url.h"
 #include "packhorse/listing/find_images.h"
@@ -54,7 +54,7 @@ class CommandDetect final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    if (!classes_.empty()) options_.classes = read_class_list(classes_);
+    if (!classes_.empty()) options_.classes = read_class_file(classes_);
     options_.model = model_.file();
     options_.device = run_.pick();
     run_.bind_to_cpus(options_.device);

@@ -248,11 +248,12 @@ bool probe(const fs::path& path) {
   if (!fs::is_directory(path, code)) return false;
   if (is_dataset(path)) return true;
   // Datasets beside other folders are what is packed, or were packed into it: that is for others to
-  // refuse.
+  // refuse. What is closed may be a split.
   bool datasets = false, others = false;
   look_in(path, [&](const fs::directory_entry& entry) {
     if (!entry.is_directory(code) || naming::passed_over(entry.path().filename().native()))
       return true;
+    if (fs::status(entry.path() / kManifestName, code).type() == fs::file_type::none) return true;
     (is_dataset(entry.path()) ? datasets : others) = true;
     return !others;
   });

@@ -1,6 +1,7 @@
 // A labels file, and the same bytes as a list of classes.
 #include "labels/label_file.h"
 #include "packhorse/dataset/class_list.h"
+#include "packhorse/labels/class_file.h"
 #include "packhorse/sources/source.h"
 #include "support/fuzz.h"
 
@@ -27,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     labels.note_unused(notes, "image");
   });
   return fuzz::attempt(data, size, [](Bytes) {
-    const std::vector<std::string> classes = read_class_list(file.path());
+    const std::vector<std::string> classes = read_class_file(file.path());
     fuzz::promise(!classes.empty(), "a class list names a class");
     fuzz::touch(class_list_text(classes));
   });

@@ -2,7 +2,7 @@
 
 #include "common/checks.h"
 #include "packhorse/base/byte_size.h"
-#include "packhorse/dataset/class_list.h"
+#include "packhorse/labels/class_file.h"
 #include "packhorse/sources/source.h"
 #include "shared/request.h"
 
@@ -140,7 +140,7 @@ std::string SourceArguments::given() const {
 }
 
 void SourceArguments::read() {
-  if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
+  if (!classes_file_.empty()) options_.list.classes = read_class_file(classes_file_);
   options_.list.labels.files = parse_labels(labels_);
   options_.list.labels.validate();
   if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
@@ -152,7 +152,7 @@ void SourceArguments::read() {
     places.push_back(parse_field_place(text, false));
   for (const std::string& text : targets_) options_.list.targets.add(text);
   if (!target_classes_file_.empty())
-    options_.list.targets.classes = read_class_list(target_classes_file_);
+    options_.list.targets.classes = read_class_file(target_classes_file_);
   options_.list.targets.validate();
   if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
   using Duplicates = SelectOptions::Duplicates;

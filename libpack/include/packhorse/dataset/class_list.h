@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// Class lists, one name per line in the order of labels: a dataset's classes.txt, and the file
-/// that --classes names.
+/// Class lists, one name per line in the order of labels: a dataset's classes.txt. What a person
+/// has written is read by read_class_file().
 namespace packhorse {
 
 /// Class names from a text file, one per line, behind a byte order mark if it has one. Throws

@@ -1,5 +1,6 @@
 #include "labels/label_file.h"
 
+#include "packhorse/labels/class_file.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -91,6 +92,22 @@ TEST_CASE("label names: integers of which most do not occur are told") {
 TEST_CASE("label names: a class name is UTF-8, without control characters") {
   CHECK(refusal("a,caf\xe9\nb,x\n") == "line 1: the class name 'caf\\xe9' is not UTF-8");
   CHECK(refusal("a,x\nb,\"x\ny\"\n").find("line 2: the class name 'x\\x0ay'") == 0);
+}
+
+TEST_CASE("class file: UTF-8 or UTF-16, and anything else is refused with its line") {
+  const TemporaryDirectory directory;
+  const auto read = [&](std::string_view text) {
+    put(directory / "classes.txt", text);
+    return read_class_file(directory / "classes.txt");
+  };
+  CHECK(read("\xef\xbb\xbf"
+             "caf\xc3\xa9\r\ntea\r\n") == Names{"caf\xc3\xa9", "tea"});
+  CHECK(read(std::string_view("\xff\xfe"
+                              "c\0\xe9\0\n\0t\0\n\0",
+                              12)) == Names{"c\xc3\xa9", "t"});
+  CHECK_THROWS_WITH_AS(read("tea\ncaf\xe9\n"), "line 2: the class name 'caf\\xe9' is not UTF-8",
+                       Error);
+  CHECK(kind_of_error([&] { read("a\nb\tc\n"); }) == ErrorKind::kUsage);
 }
 
 TEST_CASE("label names: names that differ in letter case or Unicode form alone are refused") {

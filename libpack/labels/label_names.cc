@@ -166,7 +166,7 @@ void LabelNames::refuse_lookalikes() const {
   throw Error(ErrorKind::kUsage,
               "the classes '" + printable(text) + "'" + place_of(known, later) + " and '" +
                   printable(other) + "'" + place_of(later, known) +
-                  " differ only in letter case or in their Unicode form",
+                  " differ only in letter case, in blanks or in their Unicode form",
               file_of(later), kLookalikeAdvice);
 }
 

@@ -5,8 +5,9 @@
 
 namespace packhorse {
 
-/// A text as people compare it: letters in one case, and each encoded in one way (Unicode's NFC
-/// after case folding). Bytes that are not UTF-8 stay as they are.
+/// A text as people compare it: letters in one case and in one form (Unicode's NFKC_Casefold), any
+/// kind of blank and dash alike, without blanks around it and characters that do not show. Bytes
+/// that are not UTF-8 stay as they are.
 std::string case_folded(std::string_view text);
 
 }  // namespace packhorse

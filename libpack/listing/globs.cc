@@ -16,4 +16,13 @@ bool matches_any(const std::vector<std::string>& globs, const std::string& path)
   });
 }
 
+std::string as_glob(std::string_view text) {
+  std::string glob;
+  for (const char c : text) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) glob += '\\';
+    glob += c;
+  }
+  return glob;
+}
+
 }  // namespace packhorse

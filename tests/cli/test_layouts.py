@@ -378,7 +378,8 @@ def test_archives_are_refused_as_their_folder_and_pack_alike_when_they_are_meant
     for form, source in sources(layout, tmp_path).items():
         refusal = run("pack", source, tmp_path / form, "--format", "wds", "--dry-run")
         assert refusal.code == USAGE, (form, refusal)
-        messages.add(refusal.err.replace(str(source), "SOURCE"))
+        lines = [line.removeprefix("  next:").strip() for line in refusal.err.replace(str(source), "SOURCE").splitlines()]
+        messages.add(frozenset(line for line in lines if not line.startswith("the source SOURCE/")))  # a folder in it
         meant = ("--allow-odd-classes", "--max-rejects", "99")
         result = run("pack", source, tmp_path / form, "--format", "wds", "--json", *meant)
         assert result.code == DONE, (form, result)

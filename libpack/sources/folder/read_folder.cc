@@ -319,7 +319,7 @@ SourceContents read_folder(const fs::path& root, const FieldSet& fields,
   contents.folders = std::move(all.folders);
   for (const SourceContents::Other& other : contents.others) {
     const auto [folder, name] = naming::directory_and_name(other.path);
-    if (name == kManifestName && !folder.empty() && is_dataset(root / folder))
+    if (name == kManifestName && is_dataset(root / folder))
       contents.datasets.emplace_back(folder);
   }
   contents.twins = twins_of(std::move(all.ids));

@@ -35,8 +35,8 @@ class FolderSource final : public Source {
     fields_ = FieldSet(options.fields, root_);
     SourceContents contents = read_folder(root_, fields_, options.memory);
     std::map<std::string, Listing> archives;
-    contents.classes_of_archive = [&](const std::string& path) {
-      return classes_of(path, options, archives);
+    contents.read_archive = [&](const std::string& path, const std::string& split) {
+      return read_archive(path, split, options, archives);
     };
     contents.look =
         careful_look([&](const EntryTable::Entry& entry, std::vector<std::byte>& bytes) {
@@ -48,8 +48,10 @@ class FolderSource final : public Source {
     const UnreadableFolders unreadable = std::move(contents.unreadable);
     Listing listing = lay_out(contents, layout_, options, root_);
     for (std::size_t r = 0; r < layout_.roots.size(); ++r)
-      if (layout_.roots[r].archive)
+      if (layout_.roots[r].archive) {
         take_archive(listing, archives.at(layout_.roots[r].folder), layout_.roots[r], r);
+        archives_.insert(listing.splits[r].origin);
+      }
     attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps, unreadable);
     give_labels(layout_.given_labels(options, root_), listing);
     doubt_given_labels(listing, layout_, options);
@@ -118,22 +120,29 @@ class FolderSource final : public Source {
     return place->file_of(root->place_of(path)).value_or("");
   }
 
-  /// The class folders in the archive at a path in the source, which becomes a split; nothing when
-  /// it is none.
-  std::optional<std::set<std::string>> classes_of(const std::string& path,
-                                                  const ListOptions& options,
-                                                  std::map<std::string, Listing>& archives) {
+  /// What is in the archive at a path in the source, which may become a split; nothing when it is
+  /// none.
+  std::optional<SourceContents::Archive> read_archive(const std::string& path,
+                                                      const std::string& split,
+                                                      const ListOptions& options,
+                                                      std::map<std::string, Listing>& archives) {
     std::error_code code;
     const fs::path file = root_ / path;
     if (!fs::is_regular_file(file, code) ||
         !(has_archive_name(file.native()) || is_archive(open_for_reading(file).get(), file)))
       return std::nullopt;
-    const Listing& listing = archives.emplace(path, list_archive(path, options)).first->second;
-    return std::set<std::string>(listing.classes.begin(), listing.classes.end());
+    const bool given = options.labels.for_all() || options.labels.covers(split);
+    auto known = archives.find(path);
+    if (known == archives.end())
+      known = archives.emplace(path, list_archive(path, given, options)).first;
+    const Listing& listing = known->second;
+    return SourceContents::Archive{{listing.classes.begin(), listing.classes.end()},
+                                   listing.splits.front().entries.size(),
+                                   !listing.doubts.empty()};
   }
 
   /// Lists an archive that is a split; its labels are places in its own class list.
-  Listing list_archive(const std::string& folder, const ListOptions& options) {
+  Listing list_archive(const std::string& folder, bool given, const ListOptions& options) {
     const fs::path path = root_ / folder;
     if (fields_.any_elsewhere()) {
       throw Error(ErrorKind::kUsage, "--field-from cannot look into an archive that is a split",
@@ -147,17 +156,12 @@ class FolderSource final : public Source {
     inside.allow_odd_classes = options.allow_odd_classes;
     inside.split_folders.emplace();
     inside.memory = options.memory;
-    const auto given = std::find_if(options.split_folders->begin(), options.split_folders->end(),
-                                    [&](const SplitFolder& one) { return one.folder == folder; });
-    if (options.labels.for_all() || options.labels.covers(given->split))
-      inside.labels.files.emplace("", path);  // its folders mean nothing
+    if (given) inside.labels.files.emplace("", path);  // its folders mean nothing
     SourceContents contents = read_contents(*payloads_, file, path, fields_, options.memory);
     const Layout layout = find_layout(contents, fields_, inside, path);
     Listing listing = lay_out(contents, layout, inside, path);
     SplitListing& split = listing.splits.front();
-    split.split = given->split;
     split.origin = naming::join(folder, split.origin);
-    archives_.insert(split.origin);
     return listing;
   }
 
@@ -165,6 +169,7 @@ class FolderSource final : public Source {
   static void take_archive(Listing& listing, Listing& archive, const Layout::Root& root,
                            std::size_t place) {
     SplitListing& split = archive.splits.front();
+    split.split = root.split;
     const auto labels = naming::labels_of(listing.classes);
     split.entries.relabel([&](std::size_t i) {
       const auto label = static_cast<std::size_t>(split.entries.label_of(i));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "archive/archive_scan.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
@@ -28,16 +29,19 @@ std::string counted(const char* one, const char* several, const Names& names) {
 class ClassDoubts {
  public:
   ClassDoubts(Layout& layout, const Tree& tree, const SourceContents& contents,
-              const ListOptions& options)
-      : layout_(layout), tree_(tree), contents_(contents), options_(options) {}
+              const ListOptions& options, const std::filesystem::path& source)
+      : layout_(layout), tree_(tree), contents_(contents), options_(options), source_(source) {}
 
   void add_all() {
-    if (!contents_.datasets.empty())
+    if (!contents_.datasets.empty() && contents_.datasets.front().empty())
+      add(DoubtKind::kLayout, "the source is packed data, and there are folders of images in it");
+    else if (!contents_.datasets.empty())
       add(DoubtKind::kLayout, "the source holds packed data, " + quoted(contents_.datasets) +
                                   ", beside what it may have been packed from");
     if (layout_.some_by_folders() && options_.classes_at == 0) {
       add_deeper();
       add_twins();
+      add_archives();
       add_hinted_splits();
       add_names();
       add_parts();
@@ -112,14 +116,41 @@ class ClassDoubts {
   /// Adds a doubt when links make one folder into two class folders.
   void add_twins() {
     for (const auto& [one, other] : contents_.twins) {
+      const std::string path = one + "/x", other_path = other + "/x";
       std::string_view below, other_below;
-      const Layout::Root* root = layout_.root_of(one + "/x", below);
-      const Layout::Root* other_root = layout_.root_of(other + "/x", other_below);
+      const Layout::Root* root = layout_.root_of(path, below);
+      const Layout::Root* other_root = layout_.root_of(other_path, other_below);
       if (root == nullptr || other_root == nullptr || root->given || other_root->given) continue;
       if (root->class_of(below) == other_root->class_of(other_below)) continue;
       return add(DoubtKind::kLayout,
                  "the class folders " + quoted({one, other}) +
                      " are the same folder, so its images would have two labels");
+    }
+  }
+
+  /// Adds a doubt for an archive where class folders or splits lie: it may be one of them. What has
+  /// been unpacked beside it is left out.
+  void add_archives() {
+    for (const SourceContents::Other& other : contents_.others) {
+      const auto [folder, name] = naming::directory_and_name(other.path);
+      if (other.rule != naming::kNotAnImage || !has_archive_name(name)) continue;
+      const bool here = std::any_of(layout_.roots.begin(), layout_.roots.end(), [&](auto& root) {
+        const std::string_view around = naming::directory_of(root.folder);
+        return !root.given && !root.archive &&
+               (root.folder == folder || (!root.split.empty() && around == folder));
+      });
+      const bool split = std::any_of(layout_.roots.begin(), layout_.roots.end(),
+                                     [&](auto& root) { return root.folder == other.path; });
+      if (!here || split) continue;
+      const std::string stem(archive_stem(name));
+      if (tree_.find(naming::join(folder, stem)) || naming::last_name(folder) == stem ||
+          (folder.empty() && source_.filename() == stem)) {
+        layout_.notes.push_back("left out, as it lies beside what it was unpacked to: " +
+                                naming::shown(other.path));
+        continue;
+      }
+      return add(DoubtKind::kLayout, "beside the folders of images lies the archive " +
+                                         naming::shown(other.path) + ", which is not read");
     }
   }
 
@@ -178,7 +209,8 @@ class ClassDoubts {
     if (const auto same = lookalikes_in(classes))
       add(DoubtKind::kSplitClasses, "the classes " +
                                         quoted({classes[same->first], classes[same->second]}) +
-                                        " differ only in letter case or in their Unicode form");
+                                        " differ only in letter case, in blanks or in their "
+                                        "Unicode form");
   }
 
   /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
@@ -215,6 +247,7 @@ class ClassDoubts {
   const Tree& tree_;
   const SourceContents& contents_;
   const ListOptions& options_;
+  const std::filesystem::path& source_;
 };
 
 }  // namespace
@@ -246,8 +279,8 @@ void doubt_given_labels(Listing& listing, const Layout& layout, const ListOption
 }
 
 void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
-                   const ListOptions& options) {
-  ClassDoubts doubts(layout, tree, contents, options);
+                   const ListOptions& options, const std::filesystem::path& source) {
+  ClassDoubts doubts(layout, tree, contents, options, source);
   if (!options.labels.for_all()) {
     if (options.classes.empty()) {
       doubts.add_all();

@@ -8,7 +8,7 @@ namespace packhorse {
 /// shape whose class folders can only be classes, and classes that look like something else.
 /// Nothing about classes where the options say them.
 void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
-                   const ListOptions& options);
+                   const ListOptions& options, const std::filesystem::path& source);
 
 /// The same where the labels of "train" are given, once the listing has its labels: classes of
 /// other splits that "train" lacks.

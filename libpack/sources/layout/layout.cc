@@ -62,6 +62,7 @@ class Finder {
       }
       layout_.classes.insert(root.classes.begin(), root.classes.end());
     }
+    note_integers();
     note_emptied();
     return std::move(layout_);
   }
@@ -299,14 +300,14 @@ class Finder {
     for (const SplitFolder& told : *options_.split_folders) {
       if (const std::optional<Id> folder = tree_.find(told.folder)) {
         splits.push_back({told.split, *folder});
-      } else if (auto classes = contents_.classes_of_archive
-                                    ? contents_.classes_of_archive(told.folder)
+      } else if (auto archive = contents_.read_archive
+                                    ? contents_.read_archive(told.folder, told.split)
                                     : std::nullopt) {
         layout_.roots.push_back({.split = told.split,
                                  .folder = told.folder,
                                  .given = options_.labels.covers(told.split),
-                                 .archive = true,
-                                 .classes = std::move(*classes)});
+                                 .archive = archive,
+                                 .classes = archive->classes});
         layout_.notes.push_back("the split " + told.split + " is the archive " +
                                 shown(told.folder));
       } else {
@@ -367,11 +368,27 @@ class Finder {
       layout_.notes.push_back("without an image, left out: " + quoted(left));
   }
 
+  /// Notes that a label is not the number that its class folder is named.
+  void note_integers() {
+    if (!options_.classes.empty() || !layout_.some_by_folders()) return;
+    std::size_t label = 0;
+    const std::string* other = nullptr;
+    for (const std::string& name : layout_.classes) {
+      const bool digits = name.find_first_not_of("0123456789") == std::string::npos;
+      if (!digits || (name.size() > 1 && name.starts_with('0'))) return;
+      if (other == nullptr && name != std::to_string(label)) other = &name;
+      if (other == nullptr) ++label;
+    }
+    if (other != nullptr)
+      layout_.notes.push_back("the classes are numbers in the order of texts, so label " +
+                              std::to_string(label) + " is the class " + shown(*other) +
+                              "; --classes FILE gives them another order");
+  }
+
   void note_emptied() {
     Names emptied;
     for (const std::string& folder : contents_.emptied)
-      if (const auto id = tree_.find(folder); !id || tree_[*id].images == 0)
-        emptied.push_back(folder);
+      if (const auto id = tree_.find(folder); !id || !tree_[*id].holds()) emptied.push_back(folder);
     if (!emptied.empty())
       layout_.notes.push_back("no image is left in " + quoted(emptied) + " (--exclude)");
   }
@@ -456,7 +473,7 @@ ImagePlace Layout::Root::place_of(std::string_view path) const {
 Layout find_layout(const Tree& tree, const SourceContents& contents, const ListOptions& options,
                    const fs::path& source) {
   Layout layout = Finder(tree, contents, options, source).run();
-  doubt_classes(layout, tree, contents, options);
+  doubt_classes(layout, tree, contents, options, source);
   return layout;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ struct Layout {
     std::string folder;         ///< its path in the source; "" = the source itself
     std::string metadata = {};  ///< the file in it that gives the labels; "" = none
     bool given = false;         ///< labels come from a file or by a pattern: its folders are none
-    bool archive = false;       ///< it is an archive, not a folder
+    std::optional<SourceContents::Archive> archive = {};  ///< where it is no folder
     int class_depth = 1;  ///< which of the folders around an image, from `folder` on, is its class
     /// Where the class folders lie, or would if they gave the labels: `folder`, or one inside it.
     std::string base = {};

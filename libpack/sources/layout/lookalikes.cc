@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <span>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/ascii.h"
+#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/image/image_info.h"
+#include "sources/layout/folder_roles.h"
 
 namespace packhorse {
 
@@ -18,26 +21,68 @@ namespace {
 constexpr std::size_t kMostDigits = 4;      // of a part's number
 constexpr std::size_t kMostRenderings = 4;  // more folders may each number their images from 1
 constexpr double kSameRatio = 1.05;         // of proportions, which sizes are rounded to
-constexpr std::size_t kMostLooks = 8;       // pairs of images that are looked at
+constexpr std::size_t kMostLooks = 8;       // pairs of images that are looked at, of two folders
+constexpr std::size_t kMostLooksAtAll = 256;
+constexpr std::size_t kHashesInCommon = 16;
 constexpr std::size_t kMostSeparators = 3;  // in a companion's suffix
+constexpr std::size_t kMostNames = 8192;    // of files in a folder whose words are compared
+constexpr std::size_t kMostAffixes = 8;     // that an image's name may have
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// The name with # for its last number; nothing when the number is no part's.
-std::optional<std::string> without_number(const std::string& name) {
-  std::size_t end = name.size();
-  while (end > 0 && !is_digit(name[end - 1])) --end;
-  std::size_t begin = end;
-  while (begin > 0 && is_digit(name[begin - 1])) --begin;
-  if (begin == end || end - begin > kMostDigits) return std::nullopt;
-  std::string rest = name.substr(0, begin) + '#' + name.substr(end);
-  if (std::none_of(rest.begin(), rest.end(), is_letter)) return std::nullopt;
-  for (const char* says_so : {"class", "label", "category"})
-    if (lower_case(rest).starts_with(says_so)) return std::nullopt;
-  return rest;
+/// The name with # for each number, and what that says: whether one of the numbers may be a part's,
+/// and whether it is more than one number alone.
+struct Skeleton {
+  std::string text;
+  std::vector<std::string_view> numbers;
+};
+
+Skeleton skeleton_of(std::string_view name) {
+  Skeleton skeleton;
+  for (std::size_t at = 0; at < name.size();) {
+    std::size_t end = at;
+    while (end < name.size() && is_digit(name[end])) ++end;
+    if (end > at) skeleton.numbers.push_back(name.substr(at, end - at));
+    skeleton.text += end > at ? '#' : name[at];
+    at = std::max(end, at + 1);
+  }
+  return skeleton;
+}
+
+/// The name with * for a single letter or a Roman number at its end; nothing for other names.
+std::optional<std::string> without_letter(std::string_view name) {
+  const std::size_t at = name.find_last_of("_-. ");
+  if (at == std::string_view::npos || at == 0 || at + 1 == name.size()) return std::nullopt;
+  const std::string_view last = name.substr(at + 1);
+  const bool letter = last.size() == 1 && is_letter(last[0]);
+  if (!letter && last.find_first_not_of("IVX") != std::string_view::npos) return std::nullopt;
+  return std::string(name.substr(0, at + 1)) + '*';
+}
+
+/// Whether names of that form are said to be classes.
+bool says_class(std::string_view form) {
+  const std::string lower = lower_case(form);
+  return lower.starts_with("class") || lower.starts_with("label") || lower.starts_with("category");
+}
+
+/// Whether names that have the same skeleton are numbered as parts are: by a number that is no
+/// identifier, beside a word or another number.
+bool are_parts(const std::string& form, const std::vector<Skeleton>& names) {
+  const std::vector<std::string_view>& first = names.front().numbers;
+  const bool word = std::any_of(form.begin(), form.end(), is_letter);
+  if (names.size() < 2 || says_class(form) || (!word && first.size() < 2)) return false;
+  for (std::size_t n = 0; n < first.size(); ++n) {
+    bool differs = false, part = true;
+    for (const Skeleton& one : names) {
+      differs = differs || one.numbers[n] != first[n];
+      part = part && one.numbers[n].size() <= kMostDigits;
+    }
+    if (differs && part) return true;
+  }
+  return false;
 }
 
 std::string_view stem_of(std::string_view name) {
@@ -70,70 +115,164 @@ void by_directory(const EntryTable& images, const Visit& visit) {
   }
 }
 
-/// The stem of the image that a file of that name would belong to, and the rest of its name, for
-/// each place where its stem could end: before a separator with a letter behind it.
-std::vector<std::pair<std::string_view, std::string_view>> owners_of(std::string_view name) {
+/// A way to read a file's name: what it has in common with the names of the files that it belongs
+/// to, and the word that it alone has.
+struct Affix {
+  std::string_view key;     ///< "1" of "1_mask.png", of "mask_1.png" and of "1.jpg"
+  std::string_view before;  ///< "mask_", or ""
+  std::string_view after;   ///< "_mask.png"; of "1.jpg": ".jpg"
+  std::string text;         ///< the word in lower case, "" for "1.jpg"
+  bool bare() const { return text.empty(); }
+};
+
+/// All ways to read a file's name.
+std::vector<Affix> affixes_of(std::string_view name) {
+  constexpr std::string_view kSeparators = "_-. (";
   const std::string_view stem = stem_of(name);
-  std::vector<std::pair<std::string_view, std::string_view>> owners;
-  for (std::size_t at = stem.size(); owners.size() < kMostSeparators && at-- > 1;) {
-    const bool separator = std::string_view("_-. ").find(stem[at]) != std::string_view::npos;
-    if (separator && at + 1 < stem.size() && is_letter(stem[at + 1]))
-      owners.emplace_back(stem.substr(0, at), name.substr(at));
+  std::vector<Affix> words = {{stem, {}, name.substr(stem.size()), {}}};
+  const auto add = [&](std::string_view key, std::string_view before, std::size_t from,
+                       std::string_view word) {
+    const std::size_t letter = word.find_first_not_of("_-. (");
+    if (letter == std::string_view::npos || !is_letter(word[letter])) return;
+    words.push_back({key, before, name.substr(from), lower_case(word)});
+  };
+  for (std::size_t at = stem.size(); words.size() <= kMostSeparators && at-- > 1;) {
+    const bool separator = kSeparators.find(stem[at]) != std::string_view::npos;
+    // "1GT" has none. A letter alone is a second picture: "1b".
+    const bool number_ends = is_digit(stem[at - 1]) && is_letter(stem[at]) && stem.size() - at > 1;
+    if (separator || number_ends) add(stem.substr(0, at), {}, at, stem.substr(at));
   }
-  return owners;
+  const std::size_t first = stem.find_first_of("_-. ");
+  if (first != std::string_view::npos && first > 0 && first + 1 < stem.size())
+    add(stem.substr(first + 1), stem.substr(0, first + 1), stem.size(), stem.substr(0, first));
+  return words;
 }
 
-/// Counts, in a class folder, the images that others belong to, by what follows their stems.
+/// Whether a word says that a file comes with an image, such as its mask.
+bool says_beside(std::string_view word) {
+  if (word.find("mask") != std::string_view::npos) return true;
+  return roles_of({std::string(word)}).front().kind == FolderRole::Kind::kBeside;
+}
+
+/// Counts, in a class folder, the images that others belong to, by the words in their names.
 class FolderCompanions {
  public:
-  FolderCompanions(const EntryTable& images, std::size_t first, std::size_t last) {
-    std::map<std::string, std::uint64_t> extensions;
-    bool some = false;
-    for (std::size_t i = first; i < last; ++i) {
-      names_.push_back(std::string(naming::last_name(images.path_of(i))));
-      some = some || !owners_of(names_.back()).empty();
-      ++extensions[extension_of(names_.back())];
-    }
-    if (!some && extensions.size() < 2) return;
-    const std::string usual =
-        std::max_element(extensions.begin(), extensions.end(), [](const auto& a, const auto& b) {
-          return a.second < b.second;
-        })->first;
-    std::unordered_map<std::string_view, std::size_t> stems;  // and the first image with it
+  FolderCompanions(const SourceContents& contents, std::size_t first, std::size_t last)
+      : contents_(contents), first_(first) {
+    for (std::size_t i = first; i < last; ++i)
+      names_.push_back(std::string(naming::last_name(contents.images.path_of(i))));
+    if (have_one_form()) return;
+    // A share of many files tells as much as all of them do.
+    const std::size_t share = names_.size() / kMostNames + 1;
+    std::unordered_map<std::string_view, std::vector<std::pair<Affix, std::size_t>>> by_key;
     for (std::size_t i = 0; i < names_.size(); ++i)
-      if (extension_of(names_[i]) == usual) stems.emplace(stem_of(names_[i]), i);
-    for (std::size_t i = 0; i < names_.size(); ++i) stems.emplace(stem_of(names_[i]), i);
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const std::string& name = names_[i];
-      if (const std::size_t image = stems.at(stem_of(name)); image != i) {
-        add(first + image, first + i, name.substr(stem_of(name).size()));
-        continue;
-      }
-      for (const auto& [owner, suffix] : owners_of(name))
-        if (const auto image = stems.find(owner); image != stems.end())
-          add(first + image->second, first + i, suffix);
-    }
+      for (Affix& word : affixes_of(names_[i]))
+        if (share == 1 || xxh3(as_bytes(word.key)) % share == 0)
+          by_key[word.key].emplace_back(std::move(word), i);
+    count_usual();
+    std::vector<const decltype(by_key)::value_type*> all;
+    for (const auto& one : by_key)
+      if (one.second.size() > 1 && one.second.size() <= kMostAffixes) all.push_back(&one);
+    std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->first < b->first; });
+    for (const auto* one : all) pair_up(one->second);
+    for (auto& [key, found] : found_) found.count *= share;
   }
 
   std::size_t files() const { return names_.size(); }
   struct Found {
     std::size_t image = 0, file = 0;  ///< the first, by their entries
+    std::string before, after;        ///< of the file's name
+    bool bare = false;                ///< the image's name is the key alone
     std::uint64_t count = 0;
   };
-  const std::map<std::string, Found>& found() const { return found_; }
+  /// By the words of the image and the file.
+  const std::map<std::pair<std::string, std::string>, Found>& found() const { return found_; }
 
  private:
   static std::string extension_of(std::string_view name) {
     return lower_case(name.substr(stem_of(name).size()));
   }
-  void add(std::size_t image, std::size_t file, std::string_view suffix) {
-    Found& one = found_[std::string(suffix)];
-    if (one.count++ == 0) one.image = image, one.file = file;
+
+  /// Whether all names have the same words around what differs: none belongs to another then.
+  bool have_one_form() const {
+    const auto form_of = [](std::string_view name) {
+      std::string form;
+      for (const Affix& word : affixes_of(name))
+        form.append(word.before).append("*").append(lower_case(word.after));
+      return form;
+    };
+    if (names_.empty()) return true;
+    const std::string first = form_of(names_.front());
+    return std::all_of(names_.begin(), names_.end(),
+                       [&](const std::string& name) { return form_of(name) == first; });
   }
 
+  void count_usual() {
+    std::map<std::string, std::size_t> extensions;
+    for (const std::string& name : names_) ++extensions[extension_of(name)];
+    usual_ = std::max_element(extensions.begin(), extensions.end(), [](auto& a, auto& b) {
+               return a.second < b.second;
+             })->first;
+  }
+
+  /// Files with one key. The first in the folder's usual format is the image, if it has no word;
+  /// else it is not known which of two words is the image's.
+  void pair_up(const std::vector<std::pair<Affix, std::size_t>>& files) {
+    const std::pair<Affix, std::size_t>* image = nullptr;
+    for (const auto& one : files)
+      if (one.first.bare() && (image == nullptr || (extension_of(names_[image->second]) != usual_ &&
+                                                    extension_of(names_[one.second]) == usual_)))
+        image = &one;
+    if (image != nullptr) {
+      for (const auto& one : files)
+        if (one.second != image->second) add(*image, one);
+      return;
+    }
+    for (std::size_t i = 0; i < files.size(); ++i)
+      for (std::size_t j = i + 1; j < files.size(); ++j)
+        if (files[i].second != files[j].second && files[i].first.text != files[j].first.text)
+          says_beside(files[i].first.text) ? add(files[j], files[i]) : add(files[i], files[j]);
+  }
+
+  void add(const std::pair<Affix, std::size_t>& image, const std::pair<Affix, std::size_t>& file) {
+    const auto affix = [](const Affix& word) {
+      return std::string(word.before) + '*' + std::string(word.after);
+    };
+    Found& one = found_[{image.first.bare() ? "" : affix(image.first), affix(file.first)}];
+    if (one.count++ > 0) return;
+    one.image = first_ + image.second;
+    one.file = first_ + file.second;
+    one.before = file.first.before;
+    one.after = file.first.after;
+    one.bare = image.first.bare();
+  }
+
+  const SourceContents& contents_;
+  std::size_t first_;
   std::vector<std::string> names_;
-  std::map<std::string, Found> found_;  ///< by suffix
+  std::string usual_;  ///< the extension that most have
+  std::map<std::pair<std::string, std::string>, Found> found_;
 };
+
+/// Whether two pictures are stored alike, as far as can be seen; true where it cannot.
+bool stored_alike(const SourceContents& contents, std::size_t one, std::size_t other) {
+  if (!contents.look) return true;
+  const ProbeResult a = probe_image(contents.look(contents.images[one]));
+  const ProbeResult b = probe_image(contents.look(contents.images[other]));
+  return !a.info || !b.info ||
+         (a.info->components == b.info->components && a.info->bit_depth == b.info->bit_depth &&
+          a.info->kind == b.info->kind);
+}
+
+/// Whether such a file is no second picture of what an image shows, but comes with it.
+bool comes_with(const SourceContents& contents, const FolderCompanions::Found& found) {
+  const std::string_view after = found.after;
+  if (found.bare && found.before.empty() && after.starts_with('.') && after.rfind('.') == 0)
+    return same_proportions(contents, found.image, found.file);
+  if (found.bare && found.before.empty() && !is_letter(after.front())) return true;
+  return says_beside(stem_of(found.before + std::string(after))) ||
+         !stored_alike(contents, found.image, found.file);
+}
 
 /// Calls visit(class folder, first, last) for each run of images in a class folder of `root`.
 template <class Visit>
@@ -151,107 +290,209 @@ void by_class(const SourceContents& contents, const Layout::Root& root, const Vi
                });
 }
 
-/// Whether the names of a class folder's images are just numbers without a gap, which say nothing
-/// of what they show.
-bool are_numbered(const SourceContents& contents, const Layout::Root& root,
-                  std::string_view folder) {
-  std::string around;
-  bool numbers = true;
-  std::uint64_t count = 0, least = ~std::uint64_t{0}, most = 0;
-  by_class(contents, root, [&](std::string_view name, std::size_t first, std::size_t last) {
-    if (name != folder) return;
-    for (std::size_t i = first; i < last && numbers; ++i) {
-      const std::string path = contents.images.path_of(i);
-      const std::string_view stem = stem_of(naming::last_name(path));
-      std::size_t end = stem.size();
-      while (end > 0 && !is_digit(stem[end - 1])) --end;
-      std::size_t begin = end;
-      while (begin > 0 && is_digit(stem[begin - 1])) --begin;
-      std::uint64_t number = 0;
-      numbers = std::from_chars(stem.data() + begin, stem.data() + end, number).ec == std::errc();
-      const std::string rest =
-          std::string(stem.substr(0, begin)) + '#' + std::string(stem.substr(end));
-      numbers = numbers && (count++ == 0 || rest == around);
-      around = rest;
-      least = std::min(least, number);
-      most = std::max(most, number);
-    }
-  });
-  return numbers && count > 0 && most - least == count - 1;
+/// The stem of an image's name by the entry.
+std::string stem_at(const EntryTable& images, std::size_t i) {
+  const std::string path = images.path_of(i);
+  return std::string(stem_of(naming::last_name(path)));
 }
+
+/// What the names of a class folder's images have in common with those of another.
+class ImageNames {
+ public:
+  /// Takes all images first: what all stems end with is no part of their names ("-color").
+  void see(std::string_view stem) {
+    if (seen_++ == 0) {
+      ending_ = stem;
+      return;
+    }
+    std::size_t same = 0;
+    while (same < ending_.size() && same + 1 < stem.size() &&
+           ending_[ending_.size() - same - 1] == stem[stem.size() - same - 1])
+      ++same;
+    ending_.erase(0, ending_.size() - same);
+    behind_digit_ = same < stem.size() && is_digit(stem[stem.size() - same - 1]);
+  }
+
+  void add(std::string_view stem, std::size_t image) {
+    if (count_++ == 0) settle_ending();
+    stem.remove_suffix(ending_.size());
+    count_number(stem);
+    const std::pair one(xxh3(as_bytes(stem)), image);
+    if (least_.size() == kSketch && one >= least_.front()) return;
+    least_.push_back(one);
+    std::push_heap(least_.begin(), least_.end());
+    if (least_.size() <= kSketch) return;
+    std::pop_heap(least_.begin(), least_.end());
+    least_.pop_back();
+  }
+  /// No add() after this.
+  void finish() { std::sort(least_.begin(), least_.end()); }
+
+  std::uint64_t count() const { return count_; }
+  /// Whether they differ in a number alone, which says nothing of what the images show.
+  bool are_numbers() const { return numbers_; }
+  bool have_no_gap() const { return most_ - least_number_ == count_ - 1; }
+  std::span<const std::pair<std::uint64_t, std::size_t>> least() const { return least_; }
+
+  /// Images of the same names, some of them: all when there are few. `most`: whether half of the
+  /// images of the larger folder have the name of one in the other.
+  std::vector<std::pair<std::size_t, std::size_t>> in_common(const ImageNames& other,
+                                                             bool& most) const {
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    std::size_t seen = 0;
+    auto a = least_.begin();
+    for (auto b = other.least_.begin();
+         seen < kSketch && (a != least_.end() || b != other.least_.end()); ++seen) {
+      const bool mine = a != least_.end(), theirs = b != other.least_.end();
+      if (mine && theirs && a->first == b->first) {
+        pairs.emplace_back(a->second, b->second);
+        ++a, ++b;
+      } else if (mine && (!theirs || a->first < b->first)) {
+        ++a;
+      } else {
+        ++b;
+      }
+    }
+    // The share of the union that is in both, as the least hashes are drawn from it at random.
+    const double both = static_cast<double>(pairs.size()) / static_cast<double>(seen);
+    const double common = both / (1 + both) * static_cast<double>(count_ + other.count_);
+    most = 2 * common >= static_cast<double>(std::max(count_, other.count_)) - 0.5;
+    return pairs;
+  }
+
+ private:
+  static constexpr std::size_t kSketch = 256;
+
+  /// What is cut off begins with a separator, or with a letter behind a number ("0001x4").
+  void settle_ending() {
+    if (seen_ < 2) return ending_.clear();
+    if (behind_digit_ && !ending_.empty() && is_letter(ending_.front())) return;
+    ending_.erase(0, std::min(ending_.find_first_of("_-. ("), ending_.size()));
+  }
+
+  void count_number(std::string_view stem) {
+    if (!numbers_) return;
+    std::size_t end = stem.size();
+    while (end > 0 && !is_digit(stem[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && is_digit(stem[begin - 1])) --begin;
+    if (count_ == 1) before_ = stem.substr(0, begin), after_ = stem.substr(end);
+    std::uint64_t number = 0;
+    numbers_ = stem.substr(0, begin) == before_ && stem.substr(end) == after_ &&
+               std::from_chars(stem.data() + begin, stem.data() + end, number).ec == std::errc();
+    least_number_ = std::min(least_number_, number);
+    most_ = std::max(most_, number);
+  }
+
+  std::string ending_, before_, after_;  ///< the last two: around the number
+  std::uint64_t seen_ = 0, count_ = 0, least_number_ = ~std::uint64_t{0}, most_ = 0;
+  bool numbers_ = true, behind_digit_ = false;
+  std::vector<std::pair<std::uint64_t, std::size_t>> least_;  ///< hashes of stems, and images
+};
 
 }  // namespace
 
 std::vector<std::string> numbered_parts(const std::set<std::string>& names) {
-  std::map<std::string, std::vector<std::string>> groups;
-  for (const std::string& name : names)
-    if (auto rest = without_number(name)) groups[*rest].push_back(name);
-  for (auto& [rest, group] : groups)
-    if (group.size() > 1) return std::move(group);
+  std::map<std::string, std::pair<std::vector<Skeleton>, std::vector<std::string>>> numbered;
+  std::map<std::string, std::vector<std::string>> lettered;
+  for (const std::string& name : names) {
+    Skeleton skeleton = skeleton_of(name);
+    if (auto form = without_letter(name)) lettered[*form].push_back(name);
+    if (skeleton.numbers.empty()) continue;
+    auto& [skeletons, group] = numbered[skeleton.text];
+    skeletons.push_back(std::move(skeleton));
+    group.push_back(name);
+  }
+  const auto most = [&](const auto& group) { return 2 * group.size() >= names.size(); };
+  for (auto& [form, group] : numbered)
+    if (most(group.second) && are_parts(form, group.first)) return std::move(group.second);
+  for (auto& [form, group] : lettered)
+    if (group.size() > 1 && most(group) && !says_class(form)) return std::move(group);
   return {};
 }
 
 std::vector<std::string> renderings(const SourceContents& contents, const Layout::Root& root) {
-  struct Names {
-    std::uint64_t sum = 0, count = 0;
-    auto operator<=>(const Names&) const = default;
-  };
-  std::map<std::string, std::pair<Names, std::vector<std::size_t>>, std::less<>> classes;
-  by_class(contents, root, [&](std::string_view name, std::size_t first, std::size_t last) {
-    auto& [names, examples] = classes[std::string(name)];
-    for (std::size_t i = first; i < last; ++i) {
-      const std::string image = contents.images.path_of(i);
-      names.sum += xxh3(as_bytes(stem_of(naming::last_name(image))));
-      ++names.count;
-      if (examples.size() < kMostLooks) examples.push_back(i);
+  std::map<std::string, ImageNames, std::less<>> classes;
+  for (const bool first_look : {true, false})
+    by_class(contents, root, [&](std::string_view name, std::size_t first, std::size_t last) {
+      ImageNames& names = classes[std::string(name)];
+      for (std::size_t i = first; i < last; ++i) {
+        const std::string stem = stem_at(contents.images, i);
+        first_look ? names.see(stem) : names.add(stem, i);
+      }
+    });
+  for (auto& [name, names] : classes) names.finish();
+
+  std::size_t looks = 0;
+  const auto same = [&](const ImageNames& one, const ImageNames& other) {
+    bool most = false;
+    const auto pairs = one.in_common(other, most);
+    if (one.count() < 2 || other.count() < 2 || !most) return false;
+    if (one.are_numbers() && other.are_numbers()) {
+      const bool gaps = !one.have_no_gap() || !other.have_no_gap();
+      const bool equal = one.count() == other.count() && pairs.size() == one.least().size();
+      if (gaps ? classes.size() > kMostRenderings && !equal
+               : classes.size() > kMostRenderings || !equal)
+        return false;
     }
-  });
-  std::map<Names, std::vector<std::string>> groups;
-  for (const auto& [name, one] : classes)
-    if (one.first.count > 1) groups[one.first].push_back(name);
-  for (auto& [names, group] : groups) {
-    if (group.size() < 2) continue;
-    if (classes.size() > kMostRenderings && are_numbered(contents, root, group.front())) continue;
-    const auto& ones = classes.at(group[0]).second;
-    const auto& others = classes.at(group[1]).second;
-    bool same = true;  // the names are, and sorted
-    for (std::size_t i = 0; i < std::min(ones.size(), others.size()); ++i)
-      same = same && same_proportions(contents, ones[i], others[i]);
-    if (same) return std::move(group);
+    for (std::size_t i = 0; i < std::min(pairs.size(), kMostLooks); ++i, ++looks)
+      if (looks < kMostLooksAtAll && !same_proportions(contents, pairs[i].first, pairs[i].second))
+        return false;
+    return looks < kMostLooksAtAll;
+  };
+  // Folders that have most names in common have one of their least hashes in common.
+  std::unordered_map<std::uint64_t, decltype(classes)::const_iterator> firsts;
+  for (auto at = classes.cbegin(); at != classes.cend(); ++at) {
+    std::set<const ImageNames*> compared;
+    for (const auto& [hash, image] : at->second.least().first(
+             std::min<std::size_t>(at->second.least().size(), kHashesInCommon))) {
+      const auto [first, is_new] = firsts.emplace(hash, at);
+      if (is_new || first->second == at || !compared.insert(&first->second->second).second ||
+          !same(first->second->second, at->second))
+        continue;
+      std::vector<std::string> group;
+      for (auto one = first->second; one != classes.cend(); ++one)
+        if (one == first->second || one == at || same(first->second->second, one->second))
+          group.push_back(one->first);
+      return group;
+    }
   }
   return {};
 }
 
 std::optional<Companions> companions_in(const SourceContents& contents, const Layout& layout) {
-  struct Found {
+  struct Sum {
     Companions companions;
     bool many = false;  ///< of half of the images of a folder
   };
-  std::map<std::string, Found> all;  // by suffix
-  by_directory(contents.images, [&](std::string_view directory, std::size_t first,
-                                    std::size_t last) {
-    std::string_view below;
-    const std::string path = naming::join(directory, "x");
-    const Layout::Root* root = layout.root_of(path, below);
-    if (root == nullptr || root->given || root->class_of(below).empty()) return;
-    const FolderCompanions here(contents.images, first, last);
-    for (const auto& [suffix, found] : here.found()) {
-      if (suffix.starts_with('.') && std::count(suffix.begin(), suffix.end(), '.') == 1 &&
-          !same_proportions(contents, found.image, found.file))
-        continue;
-      Found& one = all[suffix];
-      if (one.companions.count == 0) {
-        const auto name = [&](std::size_t i) {
-          return std::string(naming::last_name(contents.images.path_of(i)));
-        };
-        one.companions = {std::string(directory), name(found.image), name(found.file), suffix, 0};
-      }
-      one.companions.count += found.count;
-      one.many = one.many || 2 * found.count >= here.files() - found.count;
-    }
-  });
+  std::map<std::pair<std::string, std::string>, Sum> all;  // by the words
+  by_directory(contents.images,
+               [&](std::string_view directory, std::size_t first, std::size_t last) {
+                 std::string_view below;
+                 const std::string path = naming::join(directory, "x");
+                 const Layout::Root* root = layout.root_of(path, below);
+                 if (root == nullptr || root->given || root->class_of(below).empty()) return;
+                 const FolderCompanions here(contents, first, last);
+                 for (const auto& [words, found] : here.found()) {
+                   if (!comes_with(contents, found)) continue;
+                   Sum& one = all[words];
+                   if (one.companions.count == 0) {
+                     const auto name = [&](std::size_t i) {
+                       return std::string(naming::last_name(contents.images.path_of(i)));
+                     };
+                     one.companions = {std::string(directory),
+                                       name(found.image),
+                                       name(found.file),
+                                       found.bare ? found.before + "{stem}" + found.after : "",
+                                       found.before + '*' + found.after,
+                                       0};
+                   }
+                   one.companions.count += found.count;
+                   one.many = one.many || 2 * found.count >= here.files() - found.count;
+                 }
+               });
   const Companions* most = nullptr;
-  for (const auto& [suffix, one] : all) {
+  for (const auto& [words, one] : all) {
     if (one.companions.count < 2 && !one.many) continue;
     if (most == nullptr || one.companions.count > most->count) most = &one.companions;
   }

@@ -8,10 +8,13 @@
 #include <set>
 #include <tuple>
 
+#include "archive/archive_scan.h"
 #include "base/ascii.h"
+#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/dataset/class_list.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/lay_out.h"
@@ -27,13 +30,15 @@ using Id = Tree::Id;
 using Names = std::vector<std::string>;
 using naming::join;
 
-constexpr int kMostAroundSplits = 4;        // folders around split folders
-constexpr std::size_t kMostReadings = 5;    // that are told
-constexpr int kMostDepth = 6;               // of class folders
-constexpr std::size_t kMostParts = 16;      // folders that may be splits of their own name
-constexpr std::size_t kMostFolders = 12;    // tried as sources
-constexpr std::size_t kMostFields = 4;      // folders tried as fields
-constexpr int kMostFieldDepth = 3;          // of such folders
+constexpr int kMostAroundSplits = 4;      // folders around split folders
+constexpr std::size_t kMostReadings = 5;  // that are told
+constexpr int kMostDepth = 6;             // of class folders
+constexpr std::size_t kMostParts = 16;    // folders that may be splits of their own name
+constexpr std::size_t kMostFolders = 12;  // tried as sources
+constexpr std::size_t kMostFields = 4;    // folders tried as fields
+constexpr std::uint64_t kLargestArchive = std::uint64_t{4} << 30;  // in bytes, that is tried
+constexpr std::size_t kMostExcluded = 8;                           // left out by name, together
+constexpr int kMostFieldDepth = 3;                                 // of such folders
 constexpr std::size_t kMostFiles = 10'000;  // looked at for an example of names
 
 /// What a reading packs.
@@ -122,6 +127,9 @@ class Readings {
     if (!contents_.datasets.empty()) return beside_datasets();
     try_splits();
     if (!options_.labels.for_all()) {
+      try_without_archives();
+      if (doubt.kind == Doubt::Kind::kEmptyClass) try_without_empty();
+      if (may_be_classes(renderings(contents_, layout_.roots.front()))) try_depths();
       try_fields();
       if (doubt.kind != Doubt::Kind::kLayout) try_odd();
       try_depths();
@@ -142,16 +150,14 @@ class Readings {
  private:
   /// The readings of a source that holds packed data: without it, or that alone.
   std::string beside_datasets() {
-    ListOptions options = options_;
-    std::string text = "--exclude " + naming::shell_word(contents_.datasets.front() + "/*");
-    for (const std::string& folder : contents_.datasets) options.exclude.push_back(folder + "/*");
-    SourceContents rest = contents_of(contents_, "");
-    leave_out(rest, options.exclude);
-    for (std::size_t i = 1; i < contents_.datasets.size(); ++i)
-      text += " --exclude " + naming::shell_word(contents_.datasets[i] + "/*");
-    take(text, options, result_of(rest, options, source_));
-    told_.push_back("the source " +
-                    naming::shell_word((source_ / contents_.datasets.front()).native()) +
+    const std::string& first = contents_.datasets.front();
+    if (first.empty())
+      return "--source-kind packed  packs that dataset again\n"
+             "or move the folders of images out of it, and pack these";
+    Names globs;
+    for (const std::string& folder : contents_.datasets) globs.push_back(as_glob(folder) + "/*");
+    try_excluding(globs, false);
+    told_.push_back("the source " + naming::shell_word((source_ / first).native()) +
                     "  packs that dataset again");
     return fmt::format("{}", fmt::join(told_, "\n"));
   }
@@ -161,8 +167,13 @@ class Readings {
                                          const ListOptions& options, const fs::path& source) {
     try {
       const Layout layout = find_layout(tree, contents, options, source);
-      if (!layout.doubts.empty() && !options.allow_odd_classes) return std::nullopt;
+      const bool doubted = std::any_of(
+          layout.roots.begin(), layout.roots.end(),
+          [](const Layout::Root& root) { return root.archive && root.archive->doubted; });
+      if ((doubted || !layout.doubts.empty()) && !options.allow_odd_classes) return std::nullopt;
       Result result = result_in(layout);
+      for (const Layout::Root& root : layout.roots)
+        if (root.archive) result.images += root.archive->images;
       for (Id id = 0; id < tree.size(); ++id) {
         if (tree[id].images == 0) continue;
         const std::string path = join(tree[id].path, "x");
@@ -227,6 +238,7 @@ class Readings {
   }
 
   static std::optional<Result> checked(const Layout& layout, const Result& result) {
+    class_list_text(result.classes);  // refuses names that it cannot hold
     const bool works = result.images > 0 && !(result.classes.empty() && layout.some_by_folders());
     return works ? std::optional(result) : std::nullopt;
   }
@@ -298,6 +310,7 @@ class Readings {
                              tree_[inside[i]].images == 0;
         if (!split.empty() && classes) named.try_emplace(split, split, tree_[inside[i]].path);
       }
+      for (const auto& [split, archive] : archives_in(id)) named.try_emplace(split, split, archive);
       try_split_folders(named);
     }
     for (Id id = 0; id < tree_.size() && told_.size() < 2; ++id) {
@@ -316,6 +329,21 @@ class Readings {
     }
   }
 
+  /// The archives in a folder that are named like splits, and not too large to be tried.
+  std::map<std::string, std::string> archives_in(Id folder) const {
+    std::map<std::string, std::string> archives;
+    for (const SourceContents::Other& other : contents_.others) {
+      const auto [around, name] = naming::directory_and_name(other.path);
+      const std::string split = split_named(archive_stem(name));
+      std::error_code code;
+      if (contents_.read_archive && other.rule == naming::kNotAnImage &&
+          around == tree_[folder].path && !split.empty() &&
+          fs::file_size(source_ / other.path, code) <= kLargestArchive)
+        archives.emplace(split, other.path);
+    }
+    return archives;
+  }
+
   void try_split_folders(const std::map<std::string, SplitFolder>& named) {
     if (named.empty()) return;
     ListOptions options = options_;
@@ -326,7 +354,9 @@ class Readings {
 
   /// Folders that are such sources themselves.
   void try_folders() {
-    if (fields_.any_elsewhere()) return;  // their places are in this source
+    std::error_code code;
+    if (fs::is_regular_file(source_, code)) return;  // what is in an archive is no source
+    if (fields_.any_elsewhere()) return;             // their places are in this source
     std::vector<Id> folders;
     for (Id id = 1; id < tree_.size(); ++id) {
       const Tree::Folder& folder = tree_[id];
@@ -365,26 +395,52 @@ class Readings {
                       readings.told_[i]);
   }
 
+  /// Without what the globs match. Leaving out the larger part is not meant.
+  bool try_excluding(const Names& globs, bool unlabelled) {
+    ListOptions options = options_;
+    options.labels.unlabelled = unlabelled;
+    std::string option;
+    for (const std::string& glob : globs) {
+      options.exclude.push_back(glob);
+      option += (option.empty() ? "--exclude " : " --exclude ") + naming::shell_word(glob);
+    }
+    SourceContents rest = contents_of(contents_, "");
+    leave_out(rest, globs);
+    const std::uint64_t without = contents_.images.size() - rest.images.size();
+    std::optional<Result> result = Readings(layout_, rest, options, source_).result_with(options);
+    if (!result || result->images < without) return false;
+    result->left += without;
+    return told_.size() < kMostReadings &&
+           take(option + (unlabelled ? " --unlabelled" : ""), options, result);
+  }
+
+  /// Without the class folders that hold nothing.
+  void try_without_empty() {
+    Names empty;
+    for (const Layout::Root& root : layout_.roots)
+      if (const auto folder = tree_.find(root.folder); folder && root.class_depth == 1)
+        for (const Id id : tree_.without_images(*folder))
+          empty.push_back(as_glob(tree_[id].path) + "/*");
+    if (!empty.empty() && empty.size() <= kMostExcluded) try_excluding(empty, false);
+  }
+
   /// Without one of the folders in the source.
   void try_without() {
     std::size_t tried = 0;
     for (const Id id : tree_.holding(Tree::kRoot)) {
       if (++tried > kMostFolders) return;
-      ListOptions options = options_;
-      options.exclude.push_back(tree_[id].path + "/*");
-      SourceContents rest = contents_of(contents_, "");
-      leave_out(rest, {options.exclude.back()});
-      const Readings without(layout_, rest, options, source_);
-      for (const bool unlabelled : {false, true}) {
-        options.labels.unlabelled = unlabelled;
-        const std::string option = "--exclude " + naming::shell_word(options.exclude.back()) +
-                                   (unlabelled ? " --unlabelled" : "");
-        std::optional<Result> result = without.result_with(options);
-        if (result && result->images < tree_[id].below) continue;
-        if (result) result->left += tree_[id].below;
-        if (told_.size() < kMostReadings && take(option, options, result)) break;
-      }
+      const Names globs = {as_glob(tree_[id].path) + "/*"};
+      if (!try_excluding(globs, false)) try_excluding(globs, true);
     }
+  }
+
+  /// Without the archives beside folders of images.
+  void try_without_archives() {
+    Names archives;
+    for (const SourceContents::Other& other : contents_.others)
+      if (other.rule == naming::kNotAnImage && has_archive_name(other.path))
+        archives.push_back(as_glob(other.path));
+    if (!archives.empty() && archives.size() <= kMostExcluded) try_excluding(archives, false);
   }
 
   void try_odd() {
@@ -399,10 +455,21 @@ class Readings {
     try_with("--unlabelled", options);
   }
 
+  /// Whether what looks like renderings may as well be classes, by their names.
+  static bool may_be_classes(const Names& folders) {
+    const std::vector<FolderRole> roles = roles_of(folders);
+    return !folders.empty() && std::all_of(roles.begin(), roles.end(), [](const FolderRole& role) {
+      return role.kind == FolderRole::Kind::kPlain;
+    });
+  }
+
   /// Masks and the like as fields of the images that they belong to.
   void try_fields() {
-    if (const auto found = companions_in(contents_, layout_))
-      take_field(field_name(found->file), {join(place_of_base(), "{dir}/{stem}" + found->suffix)});
+    if (const auto found = companions_in(contents_, layout_)) {
+      if (!found->place.empty())
+        take_field(field_name(found->file), {join(place_of_base(), "{dir}/" + found->place)});
+      try_excluding({found->glob}, false);
+    }
     const Layout::Root& root = layout_.roots.front();
     const Names same = renderings(contents_, root);
     std::set<std::string> tried;

@@ -30,7 +30,8 @@ SourceContents::Look careful_look(
 void leave_out(SourceContents& contents, const std::vector<std::string>& globs) {
   if (globs.empty()) return;
   for (SourceContents::Other& other : contents.others)
-    if (other.rule.empty() && matches_any(globs, other.path)) other.rule = naming::kExcluded;
+    if ((other.rule.empty() || other.rule == naming::kNotAnImage) && matches_any(globs, other.path))
+      other.rule = naming::kExcluded;
   EntryTable& images = contents.images;
   std::set<std::string> emptied;
   images.relabel([&](std::size_t i) -> std::optional<std::int64_t> {
@@ -43,6 +44,14 @@ void leave_out(SourceContents& contents, const std::vector<std::string>& globs) 
   std::erase_if(contents.datasets, [&](const std::string& folder) {
     return matches_any(globs, naming::join(folder, kManifestName)) && emptied.insert(folder).second;
   });
+  // A folder that holds no image directly may be empty.
+  for (const std::string& folder : contents.folders) {
+    const std::string inside = folder + '/';
+    const auto below = emptied.lower_bound(inside);
+    if ((matches_any(globs, folder) || matches_any(globs, inside)) &&
+        (below == emptied.end() || !below->starts_with(inside)))
+      emptied.insert(folder);
+  }
   contents.emptied.assign(emptied.begin(), emptied.end());
 }
 

@@ -52,9 +52,16 @@ struct SourceContents {
   /// Null: none is looked at.
   using Look = std::function<std::vector<std::byte>(const EntryTable::Entry& image)>;
   Look look;
-  /// The class folders in the archive at a path, which is a split; nothing when it is none. Null:
-  /// no archives are looked for.
-  std::function<std::optional<std::set<std::string>>(const std::string&)> classes_of_archive;
+  /// What is in an archive that is a split.
+  struct Archive {
+    std::set<std::string> classes;  ///< the class folders
+    std::uint64_t images = 0;
+    bool doubted = false;  ///< it has doubts of its own
+  };
+  /// Reads the archive at a path, for a split of that name; nothing when it is none. Null: no
+  /// archives are looked for.
+  std::function<std::optional<Archive>(const std::string& path, const std::string& split)>
+      read_archive;
 };
 
 /// Makes SourceContents::look of a function that reads an image, and may throw.

@@ -236,6 +236,22 @@ class PackedSource final : public Source {
   std::vector<Part> parts_;
 };
 
+/// Whether a folder in it holds images or folders, as no shard does.
+bool holds_folders_of_images(const fs::path& dataset) {
+  bool found = false;
+  std::error_code code;
+  look_in(dataset, [&](const fs::directory_entry& entry) {
+    if (!entry.is_directory(code) || naming::passed_over(entry.path().filename().native()))
+      return true;
+    look_in(entry.path(), [&](const fs::directory_entry& inner) {
+      found = inner.is_directory(code) || naming::has_any_image_name(inner.path().native());
+      return !found;
+    });
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace
 
 bool probe(const fs::path& path) {
@@ -246,7 +262,7 @@ bool probe(const fs::path& path) {
   };
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
-  if (is_dataset(path)) return true;
+  if (is_dataset(path)) return !holds_folders_of_images(path);
   // Datasets beside other folders are what is packed, or were packed into it: that is for others to
   // refuse. What is closed may be a split.
   bool datasets = false, others = false;
@@ -254,7 +270,8 @@ bool probe(const fs::path& path) {
     if (!entry.is_directory(code) || naming::passed_over(entry.path().filename().native()))
       return true;
     if (fs::status(entry.path() / kManifestName, code).type() == fs::file_type::none) return true;
-    (is_dataset(entry.path()) ? datasets : others) = true;
+    const bool dataset = is_dataset(entry.path()) && !holds_folders_of_images(entry.path());
+    (dataset ? datasets : others) = true;
     return !others;
   });
   return datasets && !others;

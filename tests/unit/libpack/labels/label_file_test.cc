@@ -112,8 +112,8 @@ TEST_CASE("class file: UTF-8 or UTF-16, and anything else is refused with its li
 
 TEST_CASE("label names: names that differ in letter case or Unicode form alone are refused") {
   CHECK(refusal("a cat\nb Cat\n") ==
-        "the classes 'Cat' in line 2 and 'cat' in line 1 differ only in letter case or in their "
-        "Unicode form");
+        "the classes 'Cat' in line 2 and 'cat' in line 1 differ only in letter case, in blanks or "
+        "in their Unicode form");
   CHECK(refusal("a caf\xc3\xa9\nb cafe\xcc\x81\n").find("differ only") != std::string::npos);
   CHECK(labels("a cat\nb Cat\n", {"cat", "Cat"}).classes() == Names{"cat", "Cat"});
 }

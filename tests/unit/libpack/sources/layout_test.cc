@@ -201,10 +201,54 @@ TEST_CASE("layout: folders that are no classes for all their shape are doubted")
        {Names{"fold_0", "fold_1"}, Names{"batch_1", "batch_2", "cat"}, Names{"video0", "video1"},
         Names{"train/a", "val/a", "valid/a"}, Names{"train/a", "train/b", "test"},
         Names{"mytrain", "myval"}, Names{"images", "other"}, Names{"Cat", "cat"},
+        Names{"cat", "cat ", "dog"}, Names{"cat", "cat\xe2\x80\x8b"},
+        Names{"a b",
+              "a\xc2\xa0"
+              "b"},
+        Names{"subject01_session1", "subject02_session1"}, Names{"2021-05-03", "2021-05-04"},
+        Names{"2011_09_26_drive_0001_sync", "2011_09_28_drive_0002_sync"},
+        Names{"part_a", "part_b"}, Names{"batch-A", "batch-B", "rest"}, Names{"Part I", "Part II"},
         Names{"caf\xc3\xa9", "cafe\xcc\x81"}, Names{"train/Cat", "train/dog", "val/cat"}}) {
     CAPTURE(folders.front());
     CHECK_FALSE(layout_of(folders).doubts.empty());
   }
+}
+
+TEST_CASE("layout: names that differ in a number or a letter may be classes all the same") {
+  for (const Names& folders :
+       {Names{"Audi S4 2007", "Audi S4 2012", "Acura TL", "BMW M3", "Jeep"}, Names{"A", "B", "C"},
+        Names{"n000002", "n000003"}, Names{"00001", "00002"}, Names{"class_a", "class_b"},
+        Names{"m.0abc", "m.0abd"}, Names{"hepatitis_b", "flu", "cold"}}) {
+    CAPTURE(folders.front());
+    CHECK(layout_of(folders).doubts.empty());
+  }
+}
+
+TEST_CASE(
+    "layout: class folders named by numbers have labels in the order of texts, which is noted") {
+  CHECK(says(layout_of({"0", "1", "10", "2"}).notes.at(0), "label 2 is the class '10'"));
+  CHECK(layout_of({"0", "1", "2"}).notes.empty());
+  CHECK(layout_of({"00", "01", "10"}).notes.empty());
+  CHECK(says(layout_of({"3", "4"}).notes.at(0), "label 0 is the class '3'"));
+}
+
+TEST_CASE("layout: an archive beside folders of images is read, or left out by name") {
+  const auto with_archive = [](const Names& paths, const std::string& archive) {
+    SourceContents contents = contents_of(paths);
+    contents.others.push_back({archive, naming::kNotAnImage, {}});
+    return find_layout(contents, {}, {}, "source");
+  };
+  const Names folders = images_in({"a", "b"}), splits = images_in({"train/a", "train/b"});
+  CHECK(says(advice(with_archive(folders, "c.tar")),
+             "--exclude c.tar  packs 4 images of 2 classes, a and b"));
+  CHECK_FALSE(with_archive(splits, "val.zip").doubts.empty());
+  CHECK_FALSE(with_archive(splits, "train/c.zip").doubts.empty());
+  for (const char* unpacked : {"a.tar", "source.zip"}) {
+    const Layout layout = with_archive(folders, unpacked);
+    CHECK(layout.doubts.empty());
+    CHECK(says(layout.notes.at(0), unpacked));
+  }
+  CHECK(with_archive(folders, "a/inside.zip").doubts.empty());
 }
 
 TEST_CASE("layout: renderings of the same pictures are no classes") {
@@ -224,6 +268,23 @@ TEST_CASE("layout: renderings of the same pictures are no classes") {
   for (const char* folder : {"a", "b", "c", "d", "e"})
     scenes.push_back(folder + std::string("/scene7"));
   CHECK_FALSE(layout_with(scenes).doubts.empty());
+  for (const Names& alike :
+       {Names{"HR/1.png", "HR/2.png", "HR/3.png", "LR/1.png", "LR/3.png"},
+        Names{"HR/1.png", "HR/2.png", "LR/1x4.png", "LR/2x4.png"},
+        Names{"c/1-color.png", "c/2-color.png", "d/1-depth.png", "d/2-depth.png"},
+        Names{"a/x.png", "a/y.png", "b/x.png", "b/y.png", "b/z.png", "c/1.png"}}) {
+    CAPTURE(alike.back());
+    CHECK_FALSE(layout_with(alike).doubts.empty());
+  }
+  Names many, other;
+  for (int i = 0; i < 3000; ++i) {
+    many.push_back("a/" + std::to_string(7 * i) + ".png");
+    many.push_back("b/" + std::to_string(7 * (i + 1200)) + ".png");
+    other.push_back("a/" + std::to_string(7 * i) + ".png");
+    other.push_back("b/" + std::to_string(7 * (i + 2000)) + ".png");
+  }
+  CHECK_FALSE(layout_with(many).doubts.empty());  // of 3,000 names, 1,800 are in both
+  CHECK(layout_with(other).doubts.empty());       // 1,000
   // Numbered within their classes, which have unlike numbers of images.
   CHECK(layout_with({"a/1.png", "a/2.png", "b/1.png", "b/2.png", "b/3.png"}).doubts.empty());
 }
@@ -239,6 +300,22 @@ TEST_CASE("layout: files that belong to the images beside them are no images") {
   const Layout split = layout_with({"train/cat/1.jpg", "train/cat/1-seg.png", "train/dog/2.jpg",
                                     "train/dog/2-seg.png", "val/cat/3.jpg", "val/cat/3-seg.png"});
   CHECK(says(advice(split), "--field-from 'mask.png={split}/{dir}/{stem}-seg.png'"));
+  const auto leaves_out = [](const Names& paths, const std::string& reading) {
+    CAPTURE(paths.front());
+    CHECK(says(advice(layout_with(paths)), reading + "  packs 2 images of 2 classes, a and b"));
+  };
+  leaves_out({"a/1_image.png", "a/1_mask.png", "b/2_image.png", "b/2_mask.png"},
+             "--exclude '*_mask.png'");
+  leaves_out({"a/1.png", "a/mask_1.png", "b/2.png", "b/mask_2.png"},
+             "--field-from 'mask.png={dir}/mask_{stem}.png'");
+  leaves_out({"a/1.png", "a/1 (mask).png", "b/2.png", "b/2 (mask).png"},
+             "--field-from 'mask.png={dir}/{stem} (mask).png'");
+  leaves_out({"a/1.png", "a/1GT.png", "b/2.png", "b/2GT.png"},
+             "--field-from 'mask.png={dir}/{stem}GT.png'");
+  // Several pictures of one thing.
+  CHECK(layout_with({"a/1_left.png", "a/1_right.png", "a/2_left.png", "a/2_right.png", "b/3.png"})
+            .doubts.empty());
+  CHECK(layout_with({"a/1.png", "a/1b.png", "a/2.png", "a/2b.png", "b/3.png"}).doubts.empty());
   // Names that only look like it.
   CHECK(layout_with({"cat/a_1.jpg", "cat/a_2.jpg", "cat/a.jpg", "dog/b.jpg", "dog/b (1).jpg"})
             .doubts.empty());

@@ -68,8 +68,13 @@ void move_to(List& from, List& to) {
 class Reading {
  public:
   Reading(const fs::path& source, int root, const FolderIds& above, const FieldSet& fields,
-          Part& out)
-      : source_(source), root_(root), above_(above), fields_(fields), out_(out) {}
+          int threads, Part& out)
+      : source_(source),
+        root_(root),
+        above_(above),
+        fields_(fields),
+        threads_(threads),
+        out_(out) {}
 
   /// Takes the files of a folder, and adds the folders in it to `inside`.
   void read(const Unread& folder, std::vector<Unread>& inside) {
@@ -83,8 +88,8 @@ class Reading {
       skip(folder.path, naming::kLoop);
       return;
     }
-    FolderItems items(fd.get(), above, listing_threads());
-    items.look_at_files(fd.get(), listing_threads());
+    FolderItems items(fd.get(), above, threads_);
+    items.look_at_files(fd.get(), threads_);
     if (items.error() != 0) unreadable(folder.path, items.error());
     const std::size_t before = out_.images.size();
     take_files(fd.get(), items, folder.path);
@@ -203,6 +208,7 @@ class Reading {
   const int root_;
   const FolderIds& above_;  ///< the folders around the source
   const FieldSet& fields_;
+  const int threads_;
   Part& out_;
 };
 
@@ -291,18 +297,18 @@ SourceContents read_folder(const fs::path& root, const FieldSet& fields,
   FolderIds above = with_all_above(root);
   if (const auto own = folder_id(fd.get())) above.erase(*own);
   Part all{.images = EntryTable(memory)};
+  const int threads = listing_threads();  // asks the system
   // Level by level: where all images lie equally deep, nothing is left to sort.
   all.inside.push_back({});
   while (!all.inside.empty()) {
     const std::vector<Unread> level = std::exchange(all.inside, {});
-    const auto threads = static_cast<std::size_t>(listing_threads());
-    const std::size_t at_once =
-        std::clamp<std::size_t>(level.size() / (8 * threads), 1, kMostAtOnce);
+    const std::size_t at_once = std::clamp<std::size_t>(
+        level.size() / (8 * static_cast<std::size_t>(threads)), 1, kMostAtOnce);
     const std::size_t parts = (level.size() + at_once - 1) / at_once;
     InOrder joined(parts, all);
-    run_parallel(listing_threads(), parts, [&](std::size_t p) {
+    run_parallel(threads, parts, [&](std::size_t p) {
       Part part{.images = EntryTable(memory)};
-      Reading reading(root, fd.get(), above, fields, part);
+      Reading reading(root, fd.get(), above, fields, threads, part);
       const std::size_t end = std::min(level.size(), (p + 1) * at_once);
       for (std::size_t i = p * at_once; i < end; ++i) reading.read(level[i], part.inside);
       part.images.sort_by_path();
@@ -319,8 +325,7 @@ SourceContents read_folder(const fs::path& root, const FieldSet& fields,
   contents.folders = std::move(all.folders);
   for (const SourceContents::Other& other : contents.others) {
     const auto [folder, name] = naming::directory_and_name(other.path);
-    if (name == kManifestName && is_dataset(root / folder))
-      contents.datasets.emplace_back(folder);
+    if (name == kManifestName && is_dataset(root / folder)) contents.datasets.emplace_back(folder);
   }
   contents.twins = twins_of(std::move(all.ids));
   return contents;

@@ -367,7 +367,9 @@ class Readings {
                      [this](Id a, Id b) { return tree_[a].below > tree_[b].below; });
     if (folders.size() > kMostFolders) folders.resize(kMostFolders);
     for (const Id id : folders) {
-      if (told_.size() == kMostReadings) return;
+      // A small part of the source is no reading of it.
+      if (told_.size() == kMostReadings || kMostParts * tree_[id].below < contents_.images.size())
+        return;
       const std::string& folder = tree_[id].path;
       const SourceContents inside = contents_of(contents_, folder);
       std::optional<Result> result = result_of(inside, options_, source_ / folder);

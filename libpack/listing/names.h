@@ -20,6 +20,7 @@ inline constexpr const char* kNotAnImage = "not an image, by name and first byte
 inline constexpr const char* kFieldAlone = "a field without its image";
 inline constexpr const char* kInFieldFolder = "an image in the folder of a field";
 inline constexpr const char* kNotRegular = "not a regular file";
+inline constexpr const char* kLeadsNowhere = "a link that leads nowhere";
 inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";

@@ -163,11 +163,11 @@ class Reading {
       return skipped(naming::kNotAnImage);
     }
     const bool leads_nowhere = item.error == ENOENT || item.error == ELOOP;
-    if (leads_nowhere && !has_any_image_name(name)) return skipped(naming::kNotAnImage);
+    if (leads_nowhere && !has_any_image_name(name)) return skipped(naming::kLeadsNowhere);
     out_.others.push_back({join(path, name),
                            {},
                            leads_nowhere
-                               ? "a link that leads nowhere"
+                               ? naming::kLeadsNowhere
                                : std::string("unreadable: ") + std::strerror(item.error)});
     return Verdict::kNone;
   }

@@ -184,6 +184,9 @@ class Finder {
       classes_in(folder, "");
       doubt("beside " + all + ", " + quoted(others) + (others.size() > 1 ? " hold" : " holds") +
             " images");
+    } else if (tree_[folder].images > 0) {
+      classes_in(folder, "");
+      doubt("beside " + all + ", there are images");
     } else if (flat.size() == splits.size()) {
       classes_in(folder, "");
       doubt("the folders " + quoted(names) +

@@ -190,6 +190,11 @@ TEST_CASE("layout: what has another shape is doubted, and its readings are told"
   tells({"train/cat", "train/dog", "extra"}, {"--split-folders train=train"});
   tells({"train/cat", "train/dog", "val/data/cat", "val/data/dog"}, {"--classes-at 2"});
   tells({"images_part_1", "images_part_2"}, {"--classes-at 1", "--unlabelled"});
+  Names beside = images_in({"train/cat", "train/dog"});
+  beside.push_back("logo.png");
+  CHECK(says(advice(layout_with(beside)),
+             "--split-folders train=train  packs 4 images of 2 classes, cat and dog, in train, and "
+             "leaves out 1 image"));
   tells({"train", "val"}, {"--unlabelled", "--labels FILE"});
   tells({"cat"}, {"--allow-odd-classes"});
   tells({"cat", "dog", "cow/"}, {"--allow-odd-classes"});

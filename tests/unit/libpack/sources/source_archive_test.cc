@@ -76,7 +76,7 @@ TEST_CASE("source archive: a folder that holds an image itself is a class, and s
 
 TEST_CASE("source archive: splits are told as in a folder") {
   const Listing listing =
-      list_of({{"train/a/1.jpg", "x"}, {"val/b/2.jpg", "x"}, {"x.jpg", "x"}, {"val/3.jpg", "x"}});
+      list_of({{"train/a/1.jpg", "x"}, {"val/b/2.jpg", "x"}, {"x.txt", "x"}, {"val/3.jpg", "x"}});
   REQUIRE(listing.splits.size() == 2);
   CHECK(listing.splits[0].split == "train");
   CHECK(listing.classes == Names{"a", "b"});

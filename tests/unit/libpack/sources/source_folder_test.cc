@@ -173,7 +173,7 @@ TEST_CASE("source folder: a link that leads nowhere is a reject when it has an i
   const Listing listing = list_folder(root.path());
   CHECK(sorted(rejects(listing.splits[0])) ==
         Names{"a/loop.jpg: a link that leads nowhere", "a/x.jpg: a link that leads nowhere"});
-  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{"a link that leads nowhere", 1}});
   CHECK(listing.seen() == 5);
 }
 

@@ -168,12 +168,23 @@ TEST_CASE(
 }
 
 TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {
-  const LabelFile file = labels("a dog\nb 1\nc 0\nd 2\n", {"cat", "dog", "0"});
-  CHECK(file.classes() == Names{"cat", "dog", "0"});
+  const LabelFile file = labels("a dog\nb 1\nc 0\n", {"cat", "dog"});
+  CHECK(file.classes() == Names{"cat", "dog"});
   CHECK(label(file, "a") == 1);
   CHECK(label(file, "b") == 1);
-  CHECK(label(file, "c") == 2);
-  CHECK(label(file, "d") == 2);
+  CHECK(label(file, "c") == 0);
+}
+
+TEST_CASE("label names: integers are all names in the class list, or all places in it") {
+  const Names classes = {"1", "2", "3", "A", "B"};
+  CHECK(refusal("v0 0\nv1 1\nv3 3\n", classes) ==
+        "line 1 of the labels file names no class: the class list has no '0', and has a number for "
+        "a name, '1' in line 2 of 'labels.txt', so that no integer is a place in it");
+  CHECK(refusal("v0 4\n", classes).find("for a name, '1', so that") != std::string::npos);
+  CHECK(refusal("v0 1\n", {"01", "02"}).find("no integer is a place") != std::string::npos);
+  const LabelFile names = labels("v1 1\nv3 B\n", classes);
+  CHECK(label(names, "v1") == 0);
+  CHECK(label(names, "v3") == 4);
 }
 
 TEST_CASE("label file: a line that gives no label is refused with its number") {

@@ -77,6 +77,21 @@ void ClassTable::read_lists() {
   }
 }
 
+/// A column that counts the rows is an index, as pandas writes it ("Unnamed: 0"), and no class.
+void ClassTable::refuse_counting() const {
+  constexpr std::size_t kFewRows = 3;
+  if (scores_.size() < kFewRows) return;
+  for (std::size_t c = 0; c < columns().size(); ++c) {
+    bool counts = true;
+    for (std::size_t i = 1; i < scores_.size(); ++i)
+      counts = counts && scores_[i][c] == scores_[i - 1][c] + 1;
+    if (counts)
+      throw Error(ErrorKind::kUsage,
+                  "the column '" + printable(columns()[c]) + "' counts the rows: it is no class",
+                  file_.path(), "take it out: with pandas, to_csv(index=False)");
+  }
+}
+
 void ClassTable::read_columns() {
   for (const std::string& name : columns()) check_class_name(name, {&file_.path(), 1});
   if (const auto found = lookalikes_in(columns()))
@@ -106,6 +121,7 @@ void ClassTable::read_columns() {
     }
     lists_.push_back(columns());
   }
+  refuse_counting();
   if (!flags) return;
   if (minus && zero)
     throw Error(ErrorKind::kUsage,

@@ -37,6 +37,7 @@ class ClassTable {
  private:
   void read_lists();
   void read_columns();
+  void refuse_counting() const;
   [[noreturn]] void refuse(std::size_t text, const std::string& what,
                            const std::string& advice) const;
 

@@ -65,6 +65,7 @@ class LabelRows {
   void cut_words();
   void cut_last_word();
   void refuse_images_in_header(const std::vector<std::string>& first) const;
+  [[noreturn]] void refuse_nameless(const std::vector<std::string>& first) const;
   void choose_columns(const std::vector<std::string>& first);
   std::size_t column(const std::vector<std::string>& first, const std::string& wanted);
   bool looks_like_header(const std::vector<std::string>& first, std::size_t path,

@@ -94,6 +94,9 @@ def test_tables_that_are_not_clear_are_refused(pictures, tmp_path):
     assert "-1, 0 and 1" in refused(["image", "x", "y"], ["a", 1, 0], ["b", -1, 0], ["c", 0, 0], column=":*")
     assert "no number" in refused(["image", "x", "y"], ["a", 1, "yes"], ["b", 1, 0], ["c", 0, 0], column=":*")
     assert "two rows" in refused(["image", "x", "y"], ["a", 1, 0], ["a", 1, 0], ["c", 0, 0], column=":*")
+    index = refused(["", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
+    assert "column 1 has no name in line 1" in index and "to_csv(index=False)" in index
+    assert "'Unnamed: 0' counts the rows" in refused(["Unnamed: 0", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
     assert "FILE:COLUMN" in refused(["image", "x", "y"], ["a", 1, 0], ["b", 1, 0])
     assert "no column 'z'" in refused(["image", "x", "y"], ["a", 1, 0], column=":z")
     assert "names no image" in refused(["image", "tags"], ["d", "x"], ["e", "y"])

@@ -110,6 +110,54 @@ TEST_CASE("class file: UTF-8 or UTF-16, and anything else is refused with its li
   CHECK(kind_of_error([&] { read("a\nb\tc\n"); }) == ErrorKind::kUsage);
 }
 
+TEST_CASE("class file: lines that are more than names are refused with their line") {
+  const TemporaryDirectory directory;
+  const auto read = [&](const std::string& text) {
+    put(directory / "classes.txt", text);
+    return read_class_file(directory / "classes.txt");
+  };
+  const auto said = [&](const std::string& text) {
+    try {
+      read(text);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kUsage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(said("0 cat\n1 dog\n") ==
+        "line 1 of the class list, '0 cat', has a number in front of its name, as all others have");
+  for (const char* text :
+       {"1,cat\n2,dog\n", "1\tcat\n2\tdog\n", "0: cat\n1: dog\n", "1. cat\n2. dog\n", "0 cat\n",
+        "1 person\n2 car\n13 stop sign\n", "id,name\n0,cat\n1,dog\n", "id,name\n3,cat\n7,dog\n"})
+    CHECK_MESSAGE(said(text).find("in front of its name") != std::string::npos, text);
+  for (const char* text : {"cat 0\ndog 1\n", "cat,0\ndog,1\n", "class,index\ncat,0\ndog,1\n"})
+    CHECK_MESSAGE(said(text).find("behind its name") != std::string::npos, text);
+  for (const char* text : {"name\ncat\n", "Class\ncat\n", "class_name\ncat\n"})
+    CHECK_MESSAGE(said(text).find("looks like a header") != std::string::npos, text);
+  for (const char* text : {"# classes\ncat\n", "cat\n#dogs\ndog\n", "# x\n"})
+    CHECK_MESSAGE(said(text).find("is a comment") != std::string::npos, text);
+  for (const char* text : {"\"cat\"\n\"dog\"\n", "'cat'\n'dog'\n", "cat\n\"tench, Tinca\"\n"})
+    CHECK_MESSAGE(said(text).find("is in quotes") != std::string::npos, text);
+  for (const char* text : {"names:\n- cat\n", "- cat\n- dog\n", "[\"cat\",\n\"dog\"]\n", "[\ncat\n]\n",
+                           "['cat', 'dog']\n", "[cat, dog]\n", "{\"0\": \"cat\"}\n", "cat,\ndog,\n",
+                           "nc: 2\nnames: [cat, dog]\n", "names:\n  0: cat\n  1: dog\n"})
+    CHECK_MESSAGE(said(text).find("another notation") != std::string::npos, text);
+  for (const Names& names :
+       {Names{"tench, Tinca tinca", "goldfish, Carassius auratus"}, Names{"0", "1", "2"},
+        Names{"1 euro", "2 euro"}, Names{"class 0", "class 1"}, Names{"3d", "4d"},
+        Names{"1967 Ford", "1970 Dodge"}, Names{"1,2-dichloroethane", "2,3-dichloropropane"},
+        Names{"Boeing 737", "Airbus 320"}, Names{"#love", "#peace"}, Names{"[UNK]", "<unk>", "O"},
+        Names{"00", "01"}, Names{"AM General Hummer SUV 2000", "Acura RL Sedan 2012"},
+        Names{"cat", "name"}}) {
+    std::string text;
+    for (const std::string& name : names) text += name + "\n";
+    CHECK_MESSAGE(read(text) == names, text);
+  }
+  CHECK(read("cat \n\tdog\r\n") == Names{"cat", "dog"});
+  CHECK(said("cat\ncat \n").find("a second time in line 2") != std::string::npos);
+}
+
 TEST_CASE("label names: names that differ in letter case or Unicode form alone are refused") {
   CHECK(refusal("a cat\nb Cat\n") ==
         "the classes 'Cat' in line 2 and 'cat' in line 1 differ only in letter case or in their "

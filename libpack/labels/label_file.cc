@@ -103,7 +103,7 @@ void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
     }
     add_line(row);
   }
-  has_header_ = rows.has_header();
+  sure_of_header_ = rows.has_header() || rows.by_numbers();
   other_names_ = rows.other_names();
   if (lines_.empty()) return;
   note_ = std::string(columns.several ? "table" : "labels file") + " '" +
@@ -142,7 +142,7 @@ LabelFile LabelFile::texts(const fs::path& path, const LabelColumns& columns) {
 LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelRow&)>& next) {
   LabelFile file;
   file.path_ = path;
-  file.has_header_ = true;  // none of the rows is one
+  file.sure_of_header_ = true;  // none of the rows is one
   for (LabelRow row; next(row);) file.add_line(row);
   file.join_texts();
   return file;
@@ -200,7 +200,7 @@ void LabelFile::resolve(const LabelNames& names) {
     std::string reason;
     const auto label = names.label(labels_[static_cast<std::size_t>(line.label)], reason);
     if (!label) {
-      const bool first = &line == lines_.data() && !has_header_ && !numbered_;
+      const bool first = &line == lines_.data() && !sure_of_header_ && !numbered_;
       refuse(line.number, "names no class: " + reason, first ? kHeaderAdvice : kLineAdvice);
     }
     line.label = static_cast<std::int32_t>(*label);
@@ -322,7 +322,7 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
                        [](const Line& a, const Line& b) { return a.number < b.number; });
   const auto alike = std::count_if(lines_.begin(), lines_.end(),
                                    [&](const Line& line) { return line.label == first->label; });
-  if (!has_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
+  if (!sure_of_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
       !naming::has_any_image_name(path_of(*first))) {
     refuse(first->number,
            "may be a header: no other has its label, and no " + std::string(what) + " is named '" +

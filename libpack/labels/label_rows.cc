@@ -243,6 +243,8 @@ std::size_t LabelRows::column(const std::vector<std::string>& first, const std::
   return static_cast<std::size_t>(found - first.begin());
 }
 
+bool LabelRows::by_numbers() const { return number(columns_.path) && number(columns_.label); }
+
 void LabelRows::refuse_images_in_header(const std::vector<std::string>& first) const {
   const auto image = std::find_if(first.begin(), first.end(), naming::has_any_image_name);
   if (image == first.end()) return;

@@ -50,6 +50,8 @@ class LabelRows {
   /// Whether rows have labels alone.
   bool numbered() const { return syntax_ == Syntax::kNumbered; }
   bool has_header() const { return header_; }
+  /// Whether both columns are given by their numbers, which says that no line is a header.
+  bool by_numbers() const;
   /// What was taken for what, once a row has been read: "semicolons, a header, 3 columns: the path
   /// is 'Filename', the label is 'ClassId'".
   std::string description() const;

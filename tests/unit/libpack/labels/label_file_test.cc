@@ -139,9 +139,10 @@ TEST_CASE("class file: lines that are more than names are refused with their lin
     CHECK_MESSAGE(said(text).find("is a comment") != std::string::npos, text);
   for (const char* text : {"\"cat\"\n\"dog\"\n", "'cat'\n'dog'\n", "cat\n\"tench, Tinca\"\n"})
     CHECK_MESSAGE(said(text).find("is in quotes") != std::string::npos, text);
-  for (const char* text : {"names:\n- cat\n", "- cat\n- dog\n", "[\"cat\",\n\"dog\"]\n", "[\ncat\n]\n",
-                           "['cat', 'dog']\n", "[cat, dog]\n", "{\"0\": \"cat\"}\n", "cat,\ndog,\n",
-                           "nc: 2\nnames: [cat, dog]\n", "names:\n  0: cat\n  1: dog\n"})
+  for (const char* text :
+       {"names:\n- cat\n", "- cat\n- dog\n", "[\"cat\",\n\"dog\"]\n", "[\ncat\n]\n",
+        "['cat', 'dog']\n", "[cat, dog]\n", "{\"0\": \"cat\"}\n", "cat,\ndog,\n",
+        "nc: 2\nnames: [cat, dog]\n", "names:\n  0: cat\n  1: dog\n"})
     CHECK_MESSAGE(said(text).find("another notation") != std::string::npos, text);
   for (const Names& names :
        {Names{"tench, Tinca tinca", "goldfish, Carassius auratus"}, Names{"0", "1", "2"},
@@ -213,6 +214,28 @@ TEST_CASE(
   CHECK(kind_of_error([&] { unused(form, {"a/cafe\xcc\x81.jpg"}); }) == ErrorKind::kUsage);
   LabelFile fine = labels("a.jpg x\nc.jpg y\n");
   unused(fine, {"a.jpg", "b.jpg"});
+}
+
+TEST_CASE("label file: columns given by their numbers say that the first line is no header") {
+  const TemporaryDirectory folder;
+  for (const char* text : {"z9,fox\na,cat\nb,dog\n", "# x, y\na,cat\nb,dog\n"}) {
+    put(folder / "labels.csv", text);
+    for (const bool numbers : {false, true}) {
+      LabelFile file(folder / "labels.csv", numbers ? LabelColumns{"1", "2"} : LabelColumns{});
+      LabelNames names({});
+      file.add_to(names);
+      names.finish();
+      file.resolve(names);
+      for (const char* path : {"a.jpg", "b.jpg"}) file.mark(path, std::string(1, path[0]));
+      std::vector<std::string> notes;
+      const auto unused = [&] { file.note_unused(notes, "image"); };
+      if (numbers)
+        unused();
+      else
+        CHECK(kind_of_error(unused) == ErrorKind::kUsage);
+      CHECK(notes.size() == (numbers ? 1 : 0));
+    }
+  }
 }
 
 TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {

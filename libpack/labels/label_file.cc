@@ -37,12 +37,25 @@ std::vector<std::string> id_and_name(const Row& row, bool table) {
   return {std::string(line.substr(0, end)), std::string(trimmed(line.substr(end)))};
 }
 
+/// Whether a blank is the first separator in each line: all that follows it is the name, which may
+/// have commas.
+bool are_ids_and_names(int fd, const fs::path& path) {
+  RowReader reader(fd, path, kLines);
+  for (Row row; reader.next(row);) {
+    const std::string_view line = trimmed(row.cells[0]);
+    const std::size_t at = line.find_first_of(" ,;\t\"");
+    if (at == std::string_view::npos || line[at] != ' ') return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 LabelIds read_label_ids(const fs::path& path) {
   LabelIds ids;
   const UniqueFd fd = open_text(path);
-  const auto separator = find_separator(fd.get(), path);
+  const auto separator =
+      are_ids_and_names(fd.get(), path) ? std::nullopt : find_separator(fd.get(), path);
   RowReader reader(fd.get(), path, separator.value_or(kLines));
   for (Row row; reader.next(row);) {
     const auto refuse = [&](const std::string& what) {

@@ -19,9 +19,9 @@ namespace packhorse {
 
 /// ID -> class name.
 using LabelIds = std::map<std::string, std::string, std::less<>>;
-/// Reads lines `ID NAME`: two cells of a table (find_separator()), or else the name is all that
-/// follows the first blank. Throws Error(kUsage) for a line without a name and for an id with two
-/// names.
+/// Reads lines `ID NAME`: the name is all that follows the first blank, where that comes before any
+/// other separator in each line; or else two cells of a table (find_separator()). Throws
+/// Error(kUsage) for a line without a name and for an id with two names.
 LabelIds read_label_ids(const std::filesystem::path& path);
 
 /// A file that says which image has which label, in place of class folders:

@@ -238,6 +238,23 @@ TEST_CASE("label file: columns given by their numbers say that the first line is
   }
 }
 
+TEST_CASE("label ids: a name is the rest of its line, with as many commas as it has") {
+  const TemporaryDirectory folder;
+  const auto read = [&](const char* text) {
+    put(folder / "ids.txt", text);
+    return read_label_ids(folder / "ids.txt");
+  };
+  for (const char* text : {"n1 tench, Tinca tinca\nn2 goldfish, Carassius auratus\n",
+                           "n1 tench, Tinca tinca\nn2 shark, white, man-eater\n",
+                           "n1 tench, x; y\nn2 owl, z; w\n", "n1 tench, \"x\nn2 owl\n"}) {
+    const LabelIds ids = read(text);
+    CHECK_MESSAGE(ids.size() == 2, text);
+    CHECK(ids.at("n1").starts_with("tench, "));
+  }
+  CHECK(read("1, great owl\n2,\"crane, bird\"\n").at("2") == "crane, bird");
+  CHECK(read("n1\ttench, Tinca tinca\nn2\towl, bird\n").at("n1") == "tench, Tinca tinca");
+}
+
 TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {
   const LabelFile file = labels("a dog\nb 1\nc 0\n", {"cat", "dog"});
   CHECK(file.classes() == Names{"cat", "dog"});

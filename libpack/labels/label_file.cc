@@ -24,6 +24,8 @@ constexpr const char* kLineAdvice =
 constexpr const char* kHeaderAdvice =
     "if it is a header, name its columns with --path-column and --label-column; if it is a line "
     "like the others, give their numbers, --path-column 1 --label-column 2";
+constexpr const char* kNamesAdvice =
+    "write labels as the class list has them: the names of the class folders, or of --classes";
 constexpr const char* kTableAdvice =
     "give a table of image paths and what belongs to each, with a header";
 /// From so many lines on, labels that count the lines are taken for line numbers.
@@ -213,8 +215,13 @@ void LabelFile::resolve(const LabelNames& names) {
     std::string reason;
     const auto label = names.label(labels_[static_cast<std::size_t>(line.label)], reason);
     if (!label) {
+      const std::string& text = labels_[static_cast<std::size_t>(line.label)];
+      const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
       const bool first = &line == lines_.data() && !sure_of_header_ && !numbered_;
-      refuse(line.number, "names no class: " + reason, first ? kHeaderAdvice : kLineAdvice);
+      refuse(line.number, "names no class: " + reason,
+             digits  ? kNamesAdvice
+             : first ? kHeaderAdvice
+                     : kLineAdvice);
     }
     line.label = static_cast<std::int32_t>(*label);
   }

@@ -117,15 +117,18 @@ std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<HfF
 void refuse_labels_too(const fs::path& path) {
   const HfLayout found = find_hf(path);
   if (!found.labels) return;
-  std::string targets;
-  for (const std::string& folder : found.folders)
-    targets += " --targets " + naming::shell_word((folder.empty() ? "" : split_for(folder) + "=") +
-                                                  "hf:" + (path / folder / kMetadata).native());
+  std::string both = " --path-column file_name --label-column label";
+  for (const std::string& folder : found.folders) {
+    const std::string split = folder.empty() ? "" : split_for(folder) + "=";
+    const std::string file = (path / folder / kMetadata).native();
+    both += " --labels " + naming::shell_word(split + file);
+    both += " --targets " + naming::shell_word(split + "hf:" + file);
+  }
   const std::string command = "packhorse pack " + naming::shell_word(path.native()) + " OUT";
   throw Error(ErrorKind::kUsage, "the metadata.jsonl has labels and objects of its images", path,
               fmt::format("take both: {0}{1}\nthe objects alone: {0} --source-kind hf\nthe labels "
                           "alone: {0} --source-kind folder",
-                          command, targets));
+                          command, both));
 }
 
 }  // namespace packhorse::hf

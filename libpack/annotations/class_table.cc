@@ -1,8 +1,10 @@
 #include "annotations/class_table.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "labels/label_text.h"
@@ -24,16 +26,7 @@ std::vector<std::string_view> cut(std::string_view text, char separator) {
   return parts;
 }
 
-/// The first of these that any text has, or else a space.
-char separator_of(const std::vector<std::string>& texts) {
-  for (const char separator : {'|', ';', ','}) {
-    const auto has = [&](const std::string& text) {
-      return !text.starts_with('[') && text.find(separator) != std::string::npos;
-    };
-    if (std::any_of(texts.begin(), texts.end(), has)) return separator;
-  }
-  return ' ';
-}
+constexpr std::string_view kSeparators = "|;,";
 
 void add_names(std::string_view text, char separator, std::vector<std::string>& names) {
   if (text.starts_with('[')) {
@@ -63,8 +56,44 @@ void ClassTable::refuse(std::size_t text, const std::string& what,
       file_.path(), advice);
 }
 
+/// What separates the names in cells: the first of kSeparators that any has, or else a space.
+char ClassTable::find_separator() {
+  std::array<std::optional<std::size_t>, kSeparators.size()> first;  // place of a text that has it
+  bool blanks = false;
+  const auto for_cells = [&](const auto& visit) {
+    for (std::size_t i = 0; i < file_.labels().size(); ++i)
+      for (const std::string_view cell : cut(file_.labels()[i], '\n'))
+        if (!cell.starts_with('[')) visit(i, cell);
+  };
+  for_cells([&](std::size_t i, std::string_view cell) {
+    blanks = blanks || cell.find(' ') != std::string_view::npos;
+    for (std::size_t s = 0; s < kSeparators.size(); ++s)
+      if (!first[s] && cell.find(kSeparators[s]) != std::string_view::npos) first[s] = i;
+  });
+  const auto found = std::ranges::find_if(first, [](const auto& text) { return text.has_value(); });
+  const char separator =
+      found == first.end() ? ' ' : kSeparators[static_cast<std::size_t>(found - first.begin())];
+  for_cells([&](std::size_t i, std::string_view cell) {
+    if (separator == ' ' || cell.find(separator) != std::string_view::npos ||
+        cell.find_first_of(kSeparators) == std::string_view::npos)
+      return;
+    refuse(i,
+           "separates names otherwise than line " +
+               std::to_string(file_.place_of_text(**found).line) + ": '" + printable(cell) +
+               "' and '" + printable(file_.labels()[**found]) + "'",
+           std::string("write one separator in all cells; where it is '") + separator +
+               "', a name with another one is written 'a, b" + separator + "'");
+  });
+  if (separator != ' ' || blanks)
+    note_ = "in '" + printable(file_.path().filename().native()) +
+            "' the classes of an image are " +
+            (separator == ' ' ? "separated by blanks"
+                              : std::string("separated by '") + separator + "'");
+  return separator;
+}
+
 void ClassTable::read_lists() {
-  const char separator = separator_of(file_.labels());
+  const char separator = find_separator();
   for (const std::string& text : file_.labels()) {
     std::vector<std::string>& names = lists_.emplace_back();
     try {
@@ -74,6 +103,21 @@ void ClassTable::read_lists() {
              "has a list that is none, '" + printable(text) + "': " + error.what(),
              "a cell has the names of classes: cat|dog");
     }
+  }
+}
+
+/// A column that counts the rows is an index, as pandas writes it ("Unnamed: 0"), and no class.
+void ClassTable::refuse_counting() const {
+  constexpr std::size_t kFewRows = 3;
+  if (scores_.size() < kFewRows) return;
+  for (std::size_t c = 0; c < columns().size(); ++c) {
+    bool counts = true;
+    for (std::size_t i = 1; i < scores_.size(); ++i)
+      counts = counts && scores_[i][c] == scores_[i - 1][c] + 1;
+    if (counts)
+      throw Error(ErrorKind::kUsage,
+                  "the column '" + printable(columns()[c]) + "' counts the rows: it is no class",
+                  file_.path(), "take it out: with pandas, to_csv(index=False)");
   }
 }
 
@@ -106,6 +150,7 @@ void ClassTable::read_columns() {
     }
     lists_.push_back(columns());
   }
+  refuse_counting();
   if (!flags) return;
   if (minus && zero)
     throw Error(ErrorKind::kUsage,

@@ -12,8 +12,8 @@ namespace packhorse {
 /// A table that gives each image several classes, or none:
 ///
 /// - a column of lists: "cat dog", "cat|dog", or ["cat", "dog"] in a `.jsonl`. Names are separated
-///   by the first of | ; , that any of them has, or else by spaces. Several rows for one image
-///   count together.
+///   by the first of | ; , that any of them has, or else by spaces; a cell that has only another of
+///   them refuses the table. Several rows for one image count together.
 /// - LabelColumns::kAllOthers: a column for each class, of 0 and 1 or -1 and 1, which say whether
 ///   the image has it, or of other numbers, which are scores.
 ///
@@ -27,6 +27,8 @@ class ClassTable {
   /// Finds the classes of each text. Throws Error(kUsage) for one that is not in the class list.
   void resolve(const LabelNames& names);
 
+  /// How cells were cut, after add_to(); empty where none was.
+  const std::string& note() const { return note_; }
   LabelFile& file() { return file_; }
   const LabelFile& file() const { return file_; }
   /// By the label that file() gives an image.
@@ -35,12 +37,15 @@ class ClassTable {
   const std::vector<std::string>& columns() const { return file_.other_names(); }
 
  private:
+  char find_separator();
   void read_lists();
   void read_columns();
+  void refuse_counting() const;
   [[noreturn]] void refuse(std::size_t text, const std::string& what,
                            const std::string& advice) const;
 
   LabelFile file_;
+  std::string note_;
   std::vector<std::vector<std::string>> lists_;  ///< names, by place in file_.labels()
   std::vector<std::vector<float>> scores_;       ///< one for each name, where they are scores
   std::vector<ClassSet> sets_;

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/byte_order_mark.h"
+#include "base/text_lines.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
@@ -40,12 +40,11 @@ void for_each_line(const fs::path& file,
   if (!fs::is_regular_file(file, code)) refuse_darknet(file, "it is no file");
   if (fs::file_size(file, code) > kMostDarknetBytes) refuse_darknet(file, "larger than 1 MiB");
   const std::string all = read_text(file);
-  std::string_view text = without_byte_order_mark(all);
-  for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
-    if (!is_utf8(row)) refuse_darknet(file, fmt::format("line {} is not in UTF-8", line));
-    if (const std::string_view content = trimmed(row); !content.empty()) visit(line, content);
+  TextLines lines(all, file);
+  for (std::string_view row; lines.next(row);) {
+    if (!is_utf8(row)) refuse_darknet(file, fmt::format("line {} is not in UTF-8", lines.number()));
+    if (const std::string_view content = trimmed(row); !content.empty())
+      visit(lines.number(), content);
   }
 }
 

@@ -110,6 +110,8 @@ void ExtraTargets::open_classes() {
   for (auto& [split, table] : classes_) table.resolve(names);
   class_names_ = names.classes();
   notes_ = names.notes();
+  for (const auto& [split, table] : classes_)
+    if (!table.note().empty()) notes_.push_back(table.note());
 }
 
 void ExtraTargets::attach_table(const std::string& split, LabelFile& file, Listing& listing) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "annotations/json_values.h"
 #include "packhorse/base/error.h"
@@ -25,15 +26,18 @@ constexpr const char* kCategoryNames[] = {"categories", "category", "labels", "l
               "give metadata with a JSON object a line, each with \"file_name\" and \"objects\"");
 }
 
-/// Calls `visit` for each row until it returns false.
+/// Calls `visit` for the first row and each that has the text, until it returns false.
 void for_each_row(const fs::path& path,
-                  const std::function<bool(std::size_t line, ExactJson& row)>& visit) {
+                  const std::function<bool(std::size_t line, ExactJson& row)>& visit,
+                  std::string_view with = {}) {
   const MappedFile file(path);
   std::string_view text = as_text(file.bytes());
+  bool first = true;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view row = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(row.size() + 1, text.size()));
     if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (!std::exchange(first, false) && row.find(with) == std::string_view::npos) continue;
     try {
       ExactJson parsed = parse_json(row);
       if (!visit(line, parsed)) return;
@@ -104,17 +108,23 @@ void append(std::string& list, const ExactJson& element) {
 
 }  // namespace
 
-bool holds_hf_objects(const fs::path& file) {
-  bool objects = false;
+HfMembers hf_members(const fs::path& file) {
+  HfMembers found;
   try {
-    for_each_row(file, [&](std::size_t, ExactJson& row) {
-      objects = row.is_object() && row.contains("file_name") && row.contains("objects") &&
-                !row.contains("label");
-      return false;
-    });
-  } catch (const Error&) {
+    bool first = true;
+    for_each_row(
+        file,
+        [&](std::size_t, ExactJson& row) {
+          const bool named = row.is_object() && row.contains("file_name");
+          if (std::exchange(first, false))
+            found.label = named && row.contains("label") && !row["label"].is_null();
+          found.objects = named && row.contains("objects");
+          return !found.objects;
+        },
+        "\"objects\"");
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it is told where the file is read
   }
-  return objects;
+  return found;
 }
 
 std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {

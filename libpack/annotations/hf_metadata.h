@@ -12,8 +12,12 @@ namespace packhorse {
 /// width, height]), "categories" (or "category", "labels", "label": a name or a number each), and
 /// whatever else COCO's annotations have ("area", "iscrowd", "segmentation", ...).
 
-/// Whether the first line of a file is such metadata. Does not throw.
-bool holds_hf_objects(const std::filesystem::path& file);
+/// What is in the lines of a file. Does not throw: a file that is no such metadata has nothing.
+struct HfMembers {
+  bool objects = false;  ///< in any line
+  bool label = false;    ///< in the first line, which makes it a table of labels
+};
+HfMembers hf_members(const std::filesystem::path& file);
 
 /// The names of the categories in these files, sorted. Throws Error(kUsage) where they are numbers.
 std::vector<std::string> hf_class_names(const std::vector<std::filesystem::path>& files);

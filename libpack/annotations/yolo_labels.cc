@@ -14,7 +14,7 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostNumbers = 1u << 16;  // in a line
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBlanks = " \t";
 
 /// The numbers of a line. False when a word is none, or when there are too many.
 bool read_numbers(std::string_view line, std::vector<double>& numbers) {
@@ -100,8 +100,9 @@ void add_yolo_objects(std::string_view text, const AnnotationFrame& frame, YoloK
   std::vector<double> numbers;
   text = without_byte_order_mark(text);
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view row = text.substr(0, text.find('\n'));
+    std::string_view row = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(row.size() + 1, text.size()));
+    if (row.ends_with('\r')) row.remove_suffix(1);
     const std::string name = fmt::format("line {}", line);
     if (!read_numbers(row, numbers)) {
       builder.problem(name, "a word in it is no number");

@@ -82,7 +82,6 @@ class Giver {
   void by_files() {
     read_files();
     for (File& file : files_) file.labels.add_to(names_);
-    if (given_.some_by_folders) names_.refuse_places_among_integers();
     names_.finish();
     note_names();
     for (File& file : files_) {

@@ -24,6 +24,8 @@ constexpr const char* kLineAdvice =
 constexpr const char* kHeaderAdvice =
     "if it is a header, name its columns with --path-column and --label-column; if it is a line "
     "like the others, give their numbers, --path-column 1 --label-column 2";
+constexpr const char* kNamesAdvice =
+    "write labels as the class list has them: the names of the class folders, or of --classes";
 constexpr const char* kTableAdvice =
     "give a table of image paths and what belongs to each, with a header";
 /// From so many lines on, labels that count the lines are taken for line numbers.
@@ -37,12 +39,25 @@ std::vector<std::string> id_and_name(const Row& row, bool table) {
   return {std::string(line.substr(0, end)), std::string(trimmed(line.substr(end)))};
 }
 
+/// Whether a blank is the first separator in each line: all that follows it is the name, which may
+/// have commas.
+bool are_ids_and_names(int fd, const fs::path& path) {
+  RowReader reader(fd, path, kLines);
+  for (Row row; reader.next(row);) {
+    const std::string_view line = trimmed(row.cells[0]);
+    const std::size_t at = line.find_first_of(" ,;\t\"");
+    if (at == std::string_view::npos || line[at] != ' ') return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 LabelIds read_label_ids(const fs::path& path) {
   LabelIds ids;
   const UniqueFd fd = open_text(path);
-  const auto separator = find_separator(fd.get(), path);
+  const auto separator =
+      are_ids_and_names(fd.get(), path) ? std::nullopt : find_separator(fd.get(), path);
   RowReader reader(fd.get(), path, separator.value_or(kLines));
   for (Row row; reader.next(row);) {
     const auto refuse = [&](const std::string& what) {
@@ -103,7 +118,7 @@ void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
     }
     add_line(row);
   }
-  has_header_ = rows.has_header();
+  sure_of_header_ = rows.has_header() || rows.by_numbers();
   other_names_ = rows.other_names();
   if (lines_.empty()) return;
   note_ = std::string(columns.several ? "table" : "labels file") + " '" +
@@ -142,7 +157,7 @@ LabelFile LabelFile::texts(const fs::path& path, const LabelColumns& columns) {
 LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelRow&)>& next) {
   LabelFile file;
   file.path_ = path;
-  file.has_header_ = true;  // none of the rows is one
+  file.sure_of_header_ = true;  // none of the rows is one
   for (LabelRow row; next(row);) file.add_line(row);
   file.join_texts();
   return file;
@@ -200,8 +215,13 @@ void LabelFile::resolve(const LabelNames& names) {
     std::string reason;
     const auto label = names.label(labels_[static_cast<std::size_t>(line.label)], reason);
     if (!label) {
-      const bool first = &line == lines_.data() && !has_header_ && !numbered_;
-      refuse(line.number, "names no class: " + reason, first ? kHeaderAdvice : kLineAdvice);
+      const std::string& text = labels_[static_cast<std::size_t>(line.label)];
+      const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+      const bool first = &line == lines_.data() && !sure_of_header_ && !numbered_;
+      refuse(line.number, "names no class: " + reason,
+             digits  ? kNamesAdvice
+             : first ? kHeaderAdvice
+                     : kLineAdvice);
     }
     line.label = static_cast<std::int32_t>(*label);
   }
@@ -322,7 +342,7 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
                        [](const Line& a, const Line& b) { return a.number < b.number; });
   const auto alike = std::count_if(lines_.begin(), lines_.end(),
                                    [&](const Line& line) { return line.label == first->label; });
-  if (!has_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
+  if (!sure_of_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
       !naming::has_any_image_name(path_of(*first))) {
     refuse(first->number,
            "may be a header: no other has its label, and no " + std::string(what) + " is named '" +

@@ -19,9 +19,9 @@ namespace packhorse {
 
 /// ID -> class name.
 using LabelIds = std::map<std::string, std::string, std::less<>>;
-/// Reads lines `ID NAME`: two cells of a table (find_separator()), or else the name is all that
-/// follows the first blank. Throws Error(kUsage) for a line without a name and for an id with two
-/// names.
+/// Reads lines `ID NAME`: the name is all that follows the first blank, where that comes before any
+/// other separator in each line; or else two cells of a table (find_separator()). Throws
+/// Error(kUsage) for a line without a name and for an id with two names.
 LabelIds read_label_ids(const std::filesystem::path& path);
 
 /// A file that says which image has which label, in place of class folders:
@@ -82,7 +82,8 @@ class LabelFile {
   /// To be called between mark() and take(). Notes how many lines are the best name of no image
   /// marked, if there are any: "3 lines of the labels file
   /// matched no " + `what`. Throws Error(kUsage) when images were marked and no line names any of
-  /// them, or when the first line names none and looks like a header.
+  /// them, or when the first line names none and looks like a header, unless columns are given by
+  /// their numbers.
   void note_unused(std::vector<std::string>& notes, std::string_view what);
 
   /// Whether lines have labels alone, which then belong to numbered images: line i + 1 to the
@@ -136,8 +137,9 @@ class LabelFile {
   std::string stranger_;     ///< the first image marked that no line names
   std::string text_;         ///< all paths
   std::vector<Line> lines_;  ///< sorted by path, unless numbered
-  bool numbered_ = false, has_header_ = false;
-  bool any_unused_ = false;  ///< lines that are no image's best name
+  bool numbered_ = false;
+  bool sure_of_header_ = false;  ///< it is known whether the first line is one
+  bool any_unused_ = false;      ///< lines that are no image's best name
 };
 
 }  // namespace packhorse

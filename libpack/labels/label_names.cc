@@ -71,8 +71,10 @@ std::optional<std::string> note_sparse(std::size_t classes, std::size_t occurrin
 
 LabelNames::LabelNames(std::vector<std::string> classes)
     : classes_(std::move(classes)), pinned_(!classes_.empty()) {
-  for (const std::string& name : classes_)
+  for (const std::string& name : classes_) {
     labels_.emplace(name, Known{static_cast<std::int64_t>(labels_.size())});
+    if (named_by_number_.empty() && kind_of(name) != Kind::kName) named_by_number_ = name;
+  }
 }
 
 LabelNames::Kind LabelNames::kind_of(std::string_view text) {
@@ -101,12 +103,24 @@ std::string_view LabelNames::words_of(Kind kind) {
   return {};
 }
 
-void LabelNames::add(std::string_view text, const LabelPlace& place) {
-  if (pinned_ || text.empty() || leads_out(text) || labels_.contains(text)) return;
-  check_class_name(text, place);
+/// The file's place in files_.
+std::uint32_t LabelNames::number_of(const LabelPlace& place) {
   if (place.file != nullptr && files_.back() != *place.file) files_.push_back(*place.file);
-  const auto added = labels_.emplace(text, Known{0, static_cast<std::uint32_t>(files_.size() - 1),
-                                                 static_cast<std::uint32_t>(place.line)});
+  return static_cast<std::uint32_t>(files_.size() - 1);
+}
+
+void LabelNames::add(std::string_view text, const LabelPlace& place) {
+  const auto known = labels_.find(text);
+  const auto line = static_cast<std::uint32_t>(place.line);
+  if (pinned_ && known != labels_.end() && known->second.line == 0) {
+    known->second.file = number_of(place);
+    known->second.line = line;
+    if (kind_of(text) != Kind::kName && labels_.find(named_by_number_)->second.line == 0)
+      named_by_number_ = text;
+  }
+  if (pinned_ || text.empty() || leads_out(text) || known != labels_.end()) return;
+  check_class_name(text, place);
+  const auto added = labels_.emplace(text, Known{0, number_of(place), line});
   same_length_ = same_length_ && labels_.begin()->first.size() == text.size() &&
                  labels_.rbegin()->first.size() == text.size();
   Labels::const_pointer& first = first_[static_cast<std::size_t>(kind_of(text))];
@@ -206,11 +220,6 @@ void LabelNames::keep_integers() {
   if (const auto note = note_sparse(classes_.size(), occurring)) notes_.push_back(*note);
 }
 
-void LabelNames::refuse_places_among_integers() {
-  places_ = !std::all_of(classes_.begin(), classes_.end(),
-                         [](const std::string& name) { return integer(name).has_value(); });
-}
-
 std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string& reason) const {
   if (const auto found = labels_.find(text); found != labels_.end()) return found->second.label;
   const std::optional<std::int64_t> value = integer(text);
@@ -220,10 +229,15 @@ std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string
     reason = "the class '" + printable(text) + "' cannot be the name of a folder, which it becomes";
   } else if (value && *value < 0) {
     reason = "the label " + printable(text) + " is negative";
-  } else if (value && pinned_ && places_) {
+  } else if (value && pinned_ && named_by_number_.empty()) {
     if (*value < static_cast<std::int64_t>(classes_.size())) return value;
     reason = "the label " + printable(text) + " is beyond the class list, which has " +
              std::to_string(classes_.size());
+  } else if (value && pinned_) {
+    const auto& [name, known] = *labels_.find(named_by_number_);
+    reason = "the class list has no '" + printable(text) + "', and has a number for a name, '" +
+             printable(name) + "'" + place_of(known, Known{}) +
+             ", so that no integer is a place in it";
   } else if (pinned_) {
     reason = "the class '" + printable(text) + "' is not in the class list";
   } else {

@@ -33,7 +33,8 @@ inline constexpr const char* kLookalikeAdvice =
 
 /// Turns the texts in tables into labels. Texts are class names or integers:
 ///
-/// - With a class list, a text is a name in that list; failing that, an integer is a place in it.
+/// - With a class list, a text is a name in that list; failing that, an integer is a place in it,
+///   unless a name there is a number: integers are all names, or all places.
 /// - Without one, texts that are all integers are the labels, and the classes are named "0" ... the
 ///   largest one. Texts that are all names are the classes, and labels their places in byte order;
 ///   so are texts of digits that are all equally long, some with a leading zero ("000" ... "120").
@@ -60,9 +61,6 @@ class LabelNames {
   const std::vector<std::string>& classes() const { return classes_; }
   /// Whether a text is a label by being the name of a class, not by being a place.
   bool is_name(std::string_view text) const { return labels_.contains(text); }
-  /// Takes no integer for a place when all names in the class list are integers: "5" would be a
-  /// name, and "0" beside it a place.
-  void refuse_places_among_integers();
 
  private:
   enum class Kind { kInteger, kPadded, kNumber, kName };
@@ -74,6 +72,7 @@ class LabelNames {
   using Labels = std::map<std::string, Known, std::less<>>;
   static Kind kind_of(std::string_view text);
   static std::string_view words_of(Kind kind);
+  std::uint32_t number_of(const LabelPlace& place);
   std::string place_of(const Known& known, const Known& other) const;
   const std::filesystem::path& file_of(const Known& known) const { return files_[known.file]; }
   bool all_integers() const;
@@ -85,7 +84,7 @@ class LabelNames {
 
   std::vector<std::string> classes_, notes_;
   bool pinned_;
-  bool places_ = true;  ///< an integer may be a place in the class list
+  std::string named_by_number_;  ///< a name in the class list that is a number, one met if any is
   Labels labels_;
   std::array<Labels::const_pointer, kKinds> first_{};  ///< the first text of each kind
   bool same_length_ = true;                            ///< all texts

@@ -243,6 +243,8 @@ std::size_t LabelRows::column(const std::vector<std::string>& first, const std::
   return static_cast<std::size_t>(found - first.begin());
 }
 
+bool LabelRows::by_numbers() const { return number(columns_.path) && number(columns_.label); }
+
 void LabelRows::refuse_images_in_header(const std::vector<std::string>& first) const {
   const auto image = std::find_if(first.begin(), first.end(), naming::has_any_image_name);
   if (image == first.end()) return;
@@ -288,6 +290,16 @@ void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
                     "numbers, counted from 1, if it has none");
 }
 
+/// An index of rows, as pandas writes it, is no class.
+void LabelRows::refuse_nameless(const std::vector<std::string>& first) const {
+  const auto column = std::find(first.begin(), first.end(), "") - first.begin() + 1;
+  throw Error(ErrorKind::kUsage,
+              "column " + std::to_string(column) + " has no name in line " +
+                  std::to_string(row_.line) + ", and each column beside the path is a class",
+              path_,
+              "give it the name of its class, or take it out: with pandas, to_csv(index=False)");
+}
+
 void LabelRows::choose_columns(const std::vector<std::string>& first) {
   width_ = first.size();
   if (width_ < 2) refuse(row_.line, "has no label");
@@ -310,9 +322,11 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
     header_ = true;
     for (std::size_t c = 0; c < width_; ++c)
       if (c != path_at_) other_names_.push_back(first[c]);
-    for (const std::string& name : other_names_)
+    for (const std::string& name : other_names_) {
+      if (name.empty()) refuse_nameless(first);
       if (std::count(other_names_.begin(), other_names_.end(), name) > 1)
         refuse(row_.line, "names the column '" + printable(name) + "' twice");
+    }
     return;
   }
   const bool asked = path != kNone || label != kNone;

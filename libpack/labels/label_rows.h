@@ -50,6 +50,8 @@ class LabelRows {
   /// Whether rows have labels alone.
   bool numbered() const { return syntax_ == Syntax::kNumbered; }
   bool has_header() const { return header_; }
+  /// Whether both columns are given by their numbers, which says that no line is a header.
+  bool by_numbers() const;
   /// What was taken for what, once a row has been read: "semicolons, a header, 3 columns: the path
   /// is 'Filename', the label is 'ClassId'".
   std::string description() const;
@@ -65,6 +67,7 @@ class LabelRows {
   void cut_words();
   void cut_last_word();
   void refuse_images_in_header(const std::vector<std::string>& first) const;
+  [[noreturn]] void refuse_nameless(const std::vector<std::string>& first) const;
   void choose_columns(const std::vector<std::string>& first);
   std::size_t column(const std::vector<std::string>& first, const std::string& wanted);
   bool looks_like_header(const std::vector<std::string>& first, std::size_t path,

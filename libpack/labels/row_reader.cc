@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/byte_order_mark.h"
+#include "base/text_lines.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 
@@ -108,9 +109,6 @@ std::size_t RowReader::read_cell(std::size_t at, std::string& cell) {
   while (blank(at)) ++at;
   if (has(at) && buffer_[at] == '"') return quoted_cell(at, cell);
   at = plain_cell(at, cell);
-  if (cell.find('\r') != std::string::npos)
-    refuse("has a carriage return that ends no line",
-           "convert the line ends: dos2unix or mac2unix");
   cell.erase(cell.find_last_not_of(" \t") + 1);
   return at;
 }
@@ -119,6 +117,8 @@ std::size_t RowReader::plain_cell(std::size_t at, std::string& cell) {
   const std::size_t end = find(std::array{syntax_.separator, '\n', '\0'}.data(), at);
   cell.assign(buffer_, at, end - at);
   if ((!has(end) || buffer_[end] == '\n') && cell.ends_with('\r')) cell.pop_back();
+  if (cell.find('\r') != std::string::npos)
+    refuse("has a carriage return that ends no line", kLineEndAdvice);
   return end;
 }
 

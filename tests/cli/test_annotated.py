@@ -566,6 +566,22 @@ def test_voc_with_lists_that_are_not_clear_is_refused(tmp_path, lists, words):
     refused(tmp_path / "source", tmp_path / "out", words)
 
 
+@pytest.mark.parametrize("kind, list", [("voc", "ImageSets/Main/train.txt"), ("yolo", "train.txt"), ("yolo", "labels/train/train-0.txt")])
+def test_a_carriage_return_that_ends_no_line_loses_nothing(tmp_path, kind, list):
+    source = tmp_path / "source"
+    KINDS[kind](source)
+    if list == "train.txt":
+        made.text(source / list, "images/train/train-0.jpg\nimages/train/train-1.jpg\n")
+        (source / "data.yaml").write_text("path: .\ntrain: train.txt\nval: images/val\nnames: [cat, dog]\n")
+    assert pack(source, tmp_path / "fine").code == DONE
+    (source / list).write_bytes((source / list).read_bytes().replace(b"\n", b"\r"))
+    result = run("pack", source, tmp_path / "out", "--format=wds")
+    if list.startswith("labels"):
+        assert result.code == DAMAGE and "line 1: a word in it is no number" in result.err, result
+    else:
+        assert result.code == USAGE and "line 1 has a carriage return that ends no line" in result.err, result
+
+
 def test_voc_with_two_images_of_one_name_is_refused(tmp_path):
     made.voc(tmp_path / "source")
     (tmp_path / "source/JPEGImages/train-0.png").write_bytes((tmp_path / "source/JPEGImages/train-0.jpg").read_bytes())
@@ -764,12 +780,31 @@ def test_metadata_that_is_none_is_refused_with_its_line(tmp_path):
         refused(tmp_path / "source", tmp_path / "out", words, *targets)
 
 
-def test_a_column_of_labels_makes_classes_and_not_objects(tmp_path):
+@pytest.mark.parametrize("splits", [(), ("train", "validation")])
+def test_metadata_with_labels_and_objects_names_its_readings(tmp_path, splits):
+    source = tmp_path / "source"
+    for split in splits or ("",):
+        made.images(source / split, "1.jpg", "2.jpg")
+        made.text(source / split / "metadata.jsonl", made.hf_row("1.jpg", label="x") + made.hf_row("2.jpg", label="y"))
+    commands = commands_in(refused(source, tmp_path / "out", "has labels and objects of its images"))
+    assert len(commands) == 3
+    found = []
+    for number, (_, _, _, *options) in enumerate(commands):
+        out = tmp_path / f"{number}"
+        result = pack(source, out, *options)
+        assert result.code == DONE, result
+        dataset = out / splits[0] if splits else out
+        first = objects.of_tar(dataset / "shard-000000.tar")[0]
+        found.append(((dataset / "classes.txt").read_text(), "objects" in first))
+    assert found == [("x\ny\n", True), ("unlabelled\n", True), ("x\ny\n", False)]
+
+
+def test_metadata_whose_first_line_has_no_objects(tmp_path):
     made.images(tmp_path / "source", "1.jpg", "2.jpg")
-    made.text(tmp_path / "source/metadata.jsonl", made.hf_row("1.jpg", label="x") + made.hf_row("2.jpg", label="y"))
+    made.text(tmp_path / "source/metadata.jsonl", '{"file_name": "1.jpg"}\n' + made.hf_row("2.jpg"))
     result = pack(tmp_path / "source", tmp_path / "out")
-    assert result.code == DONE and "detected" not in result.json
-    assert "objects" not in objects.of_tar(tmp_path / "out/shard-000000.tar")[0]
+    assert result.code == DONE and "Hugging Face" in result.json["detected"], result
+    assert sorted(boxes_in(tmp_path / "out")) == sorted([([], []), EXPECTED])
 
 
 @pytest.mark.thorough

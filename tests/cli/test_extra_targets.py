@@ -57,7 +57,8 @@ def test_a_column_of_lists_gives_several_classes(pictures, tmp_path):
     for separator in ("|", ",", "; "):
         lists = [separator.join(names) for names in (["haze", "clear sky"], [], ["road", "haze"])]
         table = write_table(tmp_path / "tags.csv", [["image_name", "tags"], *zip(["a", "b", "c"], lists)])
-        pack(pictures, tmp_path / "out", f"--targets=classes:{table}", "--overwrite")
+        said = pack(pictures, tmp_path / "out", f"--targets=classes:{table}", "--overwrite").out
+        assert f"the classes of an image are separated by '{separator[0]}'" in said
         assert target_of(tmp_path / "out", "classes")["classes"] == ["clear sky", "haze", "road"]
         found = [parse_classes(sample["classes"]) for sample in samples_of(tmp_path / "out")]
         assert found == [([0, 1], []), ([], []), ([1, 2], [])]
@@ -94,6 +95,12 @@ def test_tables_that_are_not_clear_are_refused(pictures, tmp_path):
     assert "-1, 0 and 1" in refused(["image", "x", "y"], ["a", 1, 0], ["b", -1, 0], ["c", 0, 0], column=":*")
     assert "no number" in refused(["image", "x", "y"], ["a", 1, "yes"], ["b", 1, 0], ["c", 0, 0], column=":*")
     assert "two rows" in refused(["image", "x", "y"], ["a", 1, 0], ["a", 1, 0], ["c", 0, 0], column=":*")
+    index = refused(["", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
+    assert "column 1 has no name in line 1" in index and "to_csv(index=False)" in index
+    assert "'Unnamed: 0' counts the rows" in refused(["Unnamed: 0", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
+    for cells in (["cat,dog", "cat|fox", "dog;fox"], ["cat", "cat|dog", "a, b"]):
+        words = refused(["image", "tags"], *zip("abc", cells), column=":tags")
+        assert "separates names otherwise than line 3" in words and "'cat|" in words
     assert "FILE:COLUMN" in refused(["image", "x", "y"], ["a", 1, 0], ["b", 1, 0])
     assert "no column 'z'" in refused(["image", "x", "y"], ["a", 1, 0], column=":z")
     assert "names no image" in refused(["image", "tags"], ["d", "x"], ["e", "y"])

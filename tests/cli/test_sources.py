@@ -190,8 +190,8 @@ def test_a_list_with_splits_fields_and_a_file_listed_twice(tmp_path):
     rows = [
         (names[0], "x", "val", "first, of them"),
         (names[1], "y", "train", 'a "quoted"\nline'),
-        (names[1], "x", "train", ""),
-        (names[2], "y", "extra", "third"),
+        (names[1], "y", "train", ""),
+        (names[2], "x", "extra", "third"),
     ]
     with open(source / "list.csv", "w", newline="") as file:
         csv.writer(file).writerows([("path", "label", "split", "caption"), *rows])
@@ -202,7 +202,31 @@ def test_a_list_with_splits_fields_and_a_file_listed_twice(tmp_path):
     assert (tmp_path / "back/train" / f"{stem}.caption").read_text() == 'a "quoted"\nline'
     assert (tmp_path / "back/train/~2" / names[1]).read_bytes() == (source / names[1]).read_bytes()
     assert not (tmp_path / "back/train/~2" / f"{stem}.caption").exists()
-    assert [s["class"] for s in listed(tmp_path / "out/train")] == ["y", "x"]
+    assert [s["class"] for s in listed(tmp_path / "out/train")] == ["y", "y"]
+    assert "1 row lists a file again: each is a sample" in report["notes"]
+
+
+@pytest.mark.parametrize("splits", [("", ""), (",train", ",val")])
+def test_a_list_that_gives_an_image_two_labels_is_refused(tmp_path, splits):
+    source = make_source(tmp_path / "source", 2)
+    (path, name), (other, _) = rows_of(source)
+    head = "path,label" + (",split" if splits[0] else "")
+    put(source / "list.csv", f"{head}\n{path},{name}{splits[0]}\n{other},x{splits[0]}\n./{path},y{splits[1]}\n")
+    result = run("pack", source / "list.csv", tmp_path / "out", "--format", "wds")
+    assert result.code == USAGE and "lines 2 and 4 of the list give" in result.err and not (tmp_path / "out").exists(), result
+
+
+@pytest.mark.parametrize("values", ["train Train", "val valid", "training train", "train nan", "Fold fold"])
+def test_splits_of_a_list_that_look_like_one_are_refused(tmp_path, values):
+    source = make_source(tmp_path / "source", 2)
+    text = "path,label,split\n"
+    for (path, name), split in zip(rows_of(source), values.split()):
+        text += f"{path},{name},{split}\n"
+    put(source / "list.csv", text)
+    result = run("pack", source / "list.csv", tmp_path / "out", "--format", "wds")
+    assert result.code == USAGE and "the column 'split' has" in result.err and values.split()[1] in result.err, result
+    put(source / "list.csv", text.replace(f"{values.split()[1]}\n", "train2017\n").replace(f"{values.split()[0]}\n", "train2012\n"))
+    pack(source / "list.csv", tmp_path / "out", "--format", "wds")
 
 
 def test_a_list_may_lie_beside_its_images_and_be_given_by_its_bare_name(tmp_path):

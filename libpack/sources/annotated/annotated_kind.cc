@@ -55,6 +55,7 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
     if (kind.probe(path)) found.push_back(kind.name);
   if (found.empty()) refuse_texts_beside_images(path);
   if (found.empty()) return {};
+  if (found == std::vector{kHfSource.name}) hf::refuse_labels_too(path);
   if (found.size() == 1) return found.front();
   std::string commands;
   for (const std::string_view name : found)

@@ -27,13 +27,17 @@ constexpr const char* kSplitFolders[] = {"train",      "training", "test", "test
 struct HfLayout {
   std::vector<std::string> folders;  ///< that hold metadata with objects; "": the source itself
   std::vector<std::string> without;  ///< folders of splits that hold images and none
+  bool labels = false;               ///< some of them have labels, too
 };
 
 HfLayout find_hf(const fs::path& root) {
-  if (holds_hf_objects(root / kMetadata)) return {{""}, {}};
+  if (const HfMembers own = hf_members(root / kMetadata); own.objects) return {{""}, {}, own.label};
   HfLayout found;
   for (const char* const folder : kSplitFolders) {
-    if (holds_hf_objects(root / folder / kMetadata)) found.folders.emplace_back(folder);
+    const HfMembers members = hf_members(root / folder / kMetadata);
+    if (!members.objects) continue;
+    found.folders.emplace_back(folder);
+    found.labels = found.labels || members.label;
   }
   if (found.folders.empty()) return found;
   for (const std::string& folder : folders_in(root)) {
@@ -109,5 +113,22 @@ class HfFolder final : public AnnotatedFolder {
 bool probe(const fs::path& path) { return !find_hf(path).folders.empty(); }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<HfFolder>(path); }
+
+void refuse_labels_too(const fs::path& path) {
+  const HfLayout found = find_hf(path);
+  if (!found.labels) return;
+  std::string both = " --path-column file_name --label-column label";
+  for (const std::string& folder : found.folders) {
+    const std::string split = folder.empty() ? "" : split_for(folder) + "=";
+    const std::string file = (path / folder / kMetadata).native();
+    both += " --labels " + naming::shell_word(split + file);
+    both += " --targets " + naming::shell_word(split + "hf:" + file);
+  }
+  const std::string command = "packhorse pack " + naming::shell_word(path.native()) + " OUT";
+  throw Error(ErrorKind::kUsage, "the metadata.jsonl has labels and objects of its images", path,
+              fmt::format("take both: {0}{1}\nthe objects alone: {0} --source-kind hf\nthe labels "
+                          "alone: {0} --source-kind folder",
+                          command, both));
+}
 
 }  // namespace packhorse::hf

@@ -5,11 +5,12 @@
 namespace packhorse {
 
 /// Folders of images with Hugging Face's `metadata.jsonl` that says which objects are in them: one
-/// in the folder of each split, or one for all. Where it has a column `label`, the images have
-/// classes: the folder is then read as any other.
+/// in the folder of each split, or one for all.
 namespace hf {
 bool probe(const std::filesystem::path& path);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
+/// Throws Error(kUsage), with the readings, where there are labels of the images, too.
+void refuse_labels_too(const std::filesystem::path& path);
 }  // namespace hf
 
 inline constexpr SourceKind kHfSource = {

@@ -12,8 +12,8 @@
 
 #include "annotations/voc_file.h"
 #include "base/ascii.h"
-#include "base/byte_order_mark.h"
 #include "base/directory_look.h"
+#include "base/text_lines.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -36,7 +36,7 @@ constexpr const char* kInNoSet = "in none of the lists of splits in ImageSets/Ma
 constexpr const char* kNoXml = "in a split without annotations";
 constexpr const char* kNotThere = "not there, but in the list of a split without annotations";
 constexpr const char* kBoth = "trainval";
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBlanks = " \t";
 constexpr std::uintmax_t kMostSetBytes = std::uintmax_t{1} << 28;
 constexpr int kMostWrappers = 3;
 constexpr std::size_t kMostFolders = 16, kMostLookedAt = 4096;  // of a folder, and files in each
@@ -165,11 +165,9 @@ SplitList read_list(const fs::path& folder, const std::string& name) {
     throw Error(ErrorKind::kUsage, "the list of a split is larger than 256 MiB", file,
                 "give the right file");
   const std::vector<std::byte> bytes = read_file(file);
-  std::string_view text = without_byte_order_mark(as_text(bytes));
   SplitList list{name, {}};
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  TextLines lines(as_text(bytes), file);
+  for (std::string_view line; lines.next(line);) {
     const std::string_view member = line.substr(0, line.find_first_of(kBlanks));
     if (member.empty()) continue;
     list.members.emplace_back(member);

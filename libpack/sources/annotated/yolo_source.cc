@@ -12,8 +12,8 @@
 
 #include "annotations/darknet_data.h"
 #include "base/ascii.h"
-#include "base/byte_order_mark.h"
 #include "base/directory_look.h"
+#include "base/text_lines.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -198,11 +198,10 @@ class YoloSource final : public Source {
       throw Error(ErrorKind::kUsage, "the list of images is larger than 1 GiB", root_ / list,
                   "divide it");
     const std::vector<std::byte> bytes = read_file(root_ / list);
-    std::string_view text = without_byte_order_mark(as_text(bytes));
-    for (std::size_t number = 1; !text.empty(); ++number) {
-      std::string_view line = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
-      while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+    TextLines lines(as_text(bytes), root_ / list);
+    for (std::string_view line; lines.next(line);) {
+      const std::size_t number = lines.number();
+      while (line.ends_with(' ')) line.remove_suffix(1);
       if (line.empty()) continue;
       if (line.find("://") != std::string_view::npos)
         throw Error(ErrorKind::kUsage,

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 
 #include "base/parallel.h"
 #include "labels/label_names.h"
+#include "labels/unicode.h"
 #include "listing/listed_file.h"
 #include "listing/listed_path.h"
 #include "listing/names.h"
@@ -23,6 +25,7 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/url.h"
 #include "sources/layout/folder_options.h"
+#include "sources/layout/folder_roles.h"
 #include "sources/list/list_file.h"
 #include "sources/list/listed_urls.h"
 
@@ -35,9 +38,7 @@ namespace {
 constexpr std::size_t kBlock = 8192;  ///< rows whose files are looked up together
 constexpr std::size_t kMaxSplits = 100;
 
-std::uint64_t hash_of(std::string_view split, std::string_view place) {
-  return xxh3(as_bytes(std::string(split) + '\n' + std::string(place)));
-}
+std::uint64_t hash_of(std::string_view place) { return xxh3(as_bytes(std::string(place))); }
 
 /// A file that is listed again is another sample; its path gets an extra folder so that unpacking
 /// writes both. "~2/a/1.jpg" is the second a/1.jpg.
@@ -53,6 +54,13 @@ std::string_view without_time(std::string_view stored) {
   return number ? stored.substr(slash + 1) : stored;
 }
 
+/// What is known of a file that several rows list.
+struct Repeated {
+  std::int64_t label = -1;  ///< of the first row of it
+  std::uint64_t line = 0;
+  std::map<std::string, std::uint32_t> times;  ///< by split, how often so far
+};
+
 /// What must be known about all rows before the first can become an entry.
 struct Survey {
   Survey(const ListFile& list, const ListOptions& options, const fs::path& folder);
@@ -63,8 +71,36 @@ struct Survey {
   LabelNames labels;
   ListedPaths paths;
   std::vector<std::string> splits;  ///< in order; just "" when there is no such column
-  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  ///< hash_of -> how often seen so far
+  std::unordered_map<std::uint64_t, Repeated> repeats;  ///< by hash_of
 };
+
+/// The split that a value stands for, with the numbers in it: "train2017" for "Train2017".
+std::string meaning_of(const std::string& value) {
+  const std::string split = split_named(value);
+  if (split.empty()) return case_folded(value);
+  std::string numbers;
+  for (const char c : value)
+    if (c >= '0' && c <= '9') numbers += c;
+  return split + numbers;
+}
+
+/// Throws for two values that stand for one split, and for what an empty cell becomes elsewhere.
+void refuse_unclear(const std::set<std::string>& values, const fs::path& path) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kUsage, "the column 'split' has " + what, path,
+                "write each split in one way, in all rows");
+  };
+  std::map<std::string, std::string> known;
+  for (const std::string& value : values) {
+    const std::string folded = case_folded(value);
+    for (const char* none : {"nan", "none", "null", "na"})
+      if (folded == none) refuse("'" + printable(value) + "', which is an empty cell");
+    const auto [other, is_new] = known.emplace(meaning_of(value), value);
+    if (!is_new)
+      refuse("'" + printable(other->second) + "' and '" + printable(value) +
+             "', which stand for one split");
+  }
+}
 
 Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path& folder)
     : labels(options.classes), paths(folder) {
@@ -79,7 +115,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
     if (!row.problem.empty()) continue;
     labels.add(row.label, {&list.path(), row.line});
     paths.add(place);
-    hashes.push_back(hash_of(row.split, place));
+    hashes.push_back(hash_of(place));
     if (row.split.empty() || !naming::is_split_name(row.split)) continue;
     names.insert(row.split);
     if (names.size() > kMaxSplits) {
@@ -90,6 +126,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   }
   labels.finish();
   paths.finish();
+  refuse_unclear(names, list.path());
   splits.assign(names.begin(), names.end());
   const auto rank = [](const std::string& name) {
     constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
@@ -101,7 +138,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   if (splits.empty()) splits.emplace_back();
   std::sort(hashes.begin(), hashes.end());
   for (std::size_t i = 1; i < hashes.size(); ++i) {
-    if (hashes[i] == hashes[i - 1]) repeats.emplace(hashes[i], 0);
+    if (hashes[i] == hashes[i - 1]) repeats.try_emplace(hashes[i]);
   }
 }
 
@@ -147,11 +184,15 @@ class ListSource final : public Source {
       split.split = name;
       split.entries = EntryTable(options.memory);
     }
+    again_ = 0;
     std::vector<Pending> block;
     for (ListFile::Reader rows = list_->rows(); read_block(rows, block);) {
       look_up(block);
       for (Pending& row : block) take_row(row, survey, listing);
     }
+    if (again_ > 0)
+      listing.notes.push_back(std::to_string(again_) + (again_ == 1 ? " row lists" : " rows list") +
+                              " a file again: each is a sample");
     naming::refuse_empty(listing, path_, "it needs a row for each image: path,label");
     return listing;
   }
@@ -264,12 +305,32 @@ class ListSource final : public Source {
            "line " + std::to_string(row.line) + ": " + row.problem});
       return;
     }
-    const auto repeat = survey.repeats.find(hash_of(row.split, row.path));
-    const std::string name =
-        name_again(repeat == survey.repeats.end() ? 1 : ++repeat->second, stored);
+    const std::string name = name_again(count(row, stored), stored);
     const auto [directory, last] = naming::directory_and_name(name);
     if (!base_) row.facts.locator = urls_.add(row.path, std::move(row.object), row.offset);
     out.entries.add(directory, last, row.facts);
+  }
+
+  /// Which one a row is of those with its file and its split. Throws where it has another label
+  /// than the first with its file.
+  std::uint32_t count(const Pending& row, const std::string& stored) {
+    const auto found = survey_->repeats.find(hash_of(row.path));
+    if (found == survey_->repeats.end()) return 1;
+    Repeated& known = found->second;
+    if (known.line == 0) {
+      known.line = row.line;
+      known.label = row.facts.label;
+    } else if (known.label != row.facts.label) {
+      throw Error(ErrorKind::kUsage,
+                  "lines " + std::to_string(known.line) + " and " + std::to_string(row.line) +
+                      " of the list give '" + printable(stored) + "' different labels",
+                  path_,
+                  "keep only the right one; for several classes of an image, list it once, and "
+                  "give --targets classes:TABLE");
+    } else {
+      ++again_;
+    }
+    return ++known.times[row.split];
   }
 
   void read_fields(const EntryTable::Entry& entry, Input& out) const {
@@ -296,6 +357,7 @@ class ListSource final : public Source {
   ListedUrls urls_;
   std::optional<ListFile> list_;
   std::optional<Survey> survey_;
+  std::uint64_t again_ = 0;  ///< rows whose file an earlier one has listed
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ void coco(Bytes input) {
 void metadata(Bytes input) {
   static fuzz::MemoryFile file;
   file.hold(input);
-  static_cast<void>(holds_hf_objects(file.path()));
+  static_cast<void>(hf_members(file.path()));
   look_at(CocoFile(file.path(), coco_of_hf_metadata(file.path(), {"cat", "dog"})));
   fuzz::promise(!hf_class_names({file.path()}).empty(), "there are classes, or an error");
 }

@@ -110,6 +110,55 @@ TEST_CASE("class file: UTF-8 or UTF-16, and anything else is refused with its li
   CHECK(kind_of_error([&] { read("a\nb\tc\n"); }) == ErrorKind::kUsage);
 }
 
+TEST_CASE("class file: lines that are more than names are refused with their line") {
+  const TemporaryDirectory directory;
+  const auto read = [&](const std::string& text) {
+    put(directory / "classes.txt", text);
+    return read_class_file(directory / "classes.txt");
+  };
+  const auto said = [&](const std::string& text) {
+    try {
+      read(text);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kUsage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(said("0 cat\n1 dog\n") ==
+        "line 1 of the class list, '0 cat', has a number in front of its name, as all others have");
+  for (const char* text :
+       {"1,cat\n2,dog\n", "1\tcat\n2\tdog\n", "0: cat\n1: dog\n", "1. cat\n2. dog\n", "0 cat\n",
+        "1 person\n2 car\n13 stop sign\n", "id,name\n0,cat\n1,dog\n", "id,name\n3,cat\n7,dog\n"})
+    CHECK_MESSAGE(said(text).find("in front of its name") != std::string::npos, text);
+  for (const char* text : {"cat 0\ndog 1\n", "cat,0\ndog,1\n", "class,index\ncat,0\ndog,1\n"})
+    CHECK_MESSAGE(said(text).find("behind its name") != std::string::npos, text);
+  for (const char* text : {"name\ncat\n", "Class\ncat\n", "class_name\ncat\n"})
+    CHECK_MESSAGE(said(text).find("looks like a header") != std::string::npos, text);
+  for (const char* text : {"# classes\ncat\n", "cat\n#dogs\ndog\n", "# x\n"})
+    CHECK_MESSAGE(said(text).find("is a comment") != std::string::npos, text);
+  for (const char* text : {"\"cat\"\n\"dog\"\n", "'cat'\n'dog'\n", "cat\n\"tench, Tinca\"\n"})
+    CHECK_MESSAGE(said(text).find("is in quotes") != std::string::npos, text);
+  for (const char* text :
+       {"names:\n- cat\n", "- cat\n- dog\n", "[\"cat\",\n\"dog\"]\n", "[\ncat\n]\n",
+        "['cat', 'dog']\n", "[cat, dog]\n", "{\"0\": \"cat\"}\n", "cat,\ndog,\n",
+        "nc: 2\nnames: [cat, dog]\n", "names:\n  0: cat\n  1: dog\n"})
+    CHECK_MESSAGE(said(text).find("another notation") != std::string::npos, text);
+  for (const Names& names :
+       {Names{"tench, Tinca tinca", "goldfish, Carassius auratus"}, Names{"0", "1", "2"},
+        Names{"1 euro", "2 euro"}, Names{"class 0", "class 1"}, Names{"3d", "4d"},
+        Names{"1967 Ford", "1970 Dodge"}, Names{"1,2-dichloroethane", "2,3-dichloropropane"},
+        Names{"Boeing 737", "Airbus 320"}, Names{"#love", "#peace"}, Names{"[UNK]", "<unk>", "O"},
+        Names{"00", "01"}, Names{"AM General Hummer SUV 2000", "Acura RL Sedan 2012"},
+        Names{"cat", "name"}}) {
+    std::string text;
+    for (const std::string& name : names) text += name + "\n";
+    CHECK_MESSAGE(read(text) == names, text);
+  }
+  CHECK(read("cat \n\tdog\r\n") == Names{"cat", "dog"});
+  CHECK(said("cat\ncat \n").find("a second time in line 2") != std::string::npos);
+}
+
 TEST_CASE("label names: names that differ in letter case or Unicode form alone are refused") {
   CHECK(refusal("a cat\nb Cat\n") ==
         "the classes 'Cat' in line 2 and 'cat' in line 1 differ only in letter case, in blanks or "
@@ -167,13 +216,63 @@ TEST_CASE(
   unused(fine, {"a.jpg", "b.jpg"});
 }
 
+TEST_CASE("label file: columns given by their numbers say that the first line is no header") {
+  const TemporaryDirectory folder;
+  for (const char* text : {"z9,fox\na,cat\nb,dog\n", "# x, y\na,cat\nb,dog\n"}) {
+    put(folder / "labels.csv", text);
+    for (const bool numbers : {false, true}) {
+      LabelFile file(folder / "labels.csv", numbers ? LabelColumns{"1", "2"} : LabelColumns{});
+      LabelNames names({});
+      file.add_to(names);
+      names.finish();
+      file.resolve(names);
+      for (const char* path : {"a.jpg", "b.jpg"}) file.mark(path, std::string(1, path[0]));
+      std::vector<std::string> notes;
+      const auto unused = [&] { file.note_unused(notes, "image"); };
+      if (numbers)
+        unused();
+      else
+        CHECK(kind_of_error(unused) == ErrorKind::kUsage);
+      CHECK(notes.size() == (numbers ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("label ids: a name is the rest of its line, with as many commas as it has") {
+  const TemporaryDirectory folder;
+  const auto read = [&](const char* text) {
+    put(folder / "ids.txt", text);
+    return read_label_ids(folder / "ids.txt");
+  };
+  for (const char* text : {"n1 tench, Tinca tinca\nn2 goldfish, Carassius auratus\n",
+                           "n1 tench, Tinca tinca\nn2 shark, white, man-eater\n",
+                           "n1 tench, x; y\nn2 owl, z; w\n", "n1 tench, \"x\nn2 owl\n"}) {
+    const LabelIds ids = read(text);
+    CHECK_MESSAGE(ids.size() == 2, text);
+    CHECK(ids.at("n1").starts_with("tench, "));
+  }
+  CHECK(read("1, great owl\n2,\"crane, bird\"\n").at("2") == "crane, bird");
+  CHECK(read("n1\ttench, Tinca tinca\nn2\towl, bird\n").at("n1") == "tench, Tinca tinca");
+}
+
 TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {
-  const LabelFile file = labels("a dog\nb 1\nc 0\nd 2\n", {"cat", "dog", "0"});
-  CHECK(file.classes() == Names{"cat", "dog", "0"});
+  const LabelFile file = labels("a dog\nb 1\nc 0\n", {"cat", "dog"});
+  CHECK(file.classes() == Names{"cat", "dog"});
   CHECK(label(file, "a") == 1);
   CHECK(label(file, "b") == 1);
-  CHECK(label(file, "c") == 2);
-  CHECK(label(file, "d") == 2);
+  CHECK(label(file, "c") == 0);
+}
+
+TEST_CASE("label names: integers are all names in the class list, or all places in it") {
+  const Names classes = {"1", "2", "3", "A", "B"};
+  CHECK(refusal("v0 0\nv1 1\nv3 3\n", classes) ==
+        "line 1 of the labels file names no class: the class list has no '0', and has a number for "
+        "a name, '1' in line 2 of 'labels.txt', so that no integer is a place in it");
+  CHECK(refusal("v0 4\n", classes).find("for a name, '1', so that") != std::string::npos);
+  CHECK(refusal("v0 1\n", {"01", "02"}).find("no integer is a place") != std::string::npos);
+  const LabelFile names = labels("v1 1\nv3 B\n", classes);
+  CHECK(label(names, "v1") == 0);
+  CHECK(label(names, "v3") == 4);
 }
 
 TEST_CASE("label file: a line that gives no label is refused with its number") {

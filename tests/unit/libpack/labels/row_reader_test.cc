@@ -138,6 +138,12 @@ TEST_CASE("json members: strings are their characters, other values their text t
   CHECK(members.empty());
 }
 
+TEST_CASE("row reader: a carriage return that ends no line is refused in lines, too") {
+  for (const char* text : {"1\r2\r", "a 1\rb 2\n", "a\r\nb\r\r\n"})
+    CHECK_MESSAGE(kind_of_error([&] { rows(text, kLines); }) == ErrorKind::kUsage, text);
+  CHECK(rows("a\r\nb\r\n", kLines).size() == 2);
+}
+
 TEST_CASE("json members: what is no object, or names a member twice, is refused with the reason") {
   std::vector<JsonMember> members;
   CHECK(json_members("{\"a\":1", members) == "no JSON");

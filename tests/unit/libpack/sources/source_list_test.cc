@@ -141,13 +141,14 @@ TEST_CASE("source list: splits come as train, val, valid, validation, test, then
 TEST_CASE("source list: a file listed again is another sample with another path") {
   const Folder folder;
   const fs::path file = folder.list(
-      "x.csv", "path,label\na/1.pgm,c\n./a/1.pgm,d\na/2.pgm,c\na//1.pgm,c\n~2/a/1.pgm,c\n");
+      "x.csv", "path,label\na/1.pgm,c\n./a/1.pgm,c\na/2.pgm,d\na//1.pgm,c\n~2/a/1.pgm,c\n");
   put(folder / "~2/a/1.pgm", "4444");
   const auto source = open_source(file);
   const Listing listing = source->list({});
   CHECK(entries(listing.splits[0]) ==
-        Names{"a/1.pgm=0", "~2/a/1.pgm=1", "a/2.pgm=0", "~3/a/1.pgm=0"});
+        Names{"a/1.pgm=0", "~2/a/1.pgm=0", "a/2.pgm=1", "~3/a/1.pgm=0"});
   CHECK(rejects(listing.splits[0]).size() == 1);
+  CHECK(listing.notes.back() == "2 rows list a file again: each is a sample");
   for (const std::size_t i : {0u, 1u, 3u}) {
     Input input;
     source->read(listing.splits[0], i, input);

@@ -69,10 +69,11 @@ LabelIds read_label_ids(const fs::path& path) {
     };
     const std::vector<std::string> cells = id_and_name(row, separator.has_value());
     if (cells.size() != 2) refuse("has not two cells");
-    const std::string_view name = trimmed(cells[1]);
+    const std::string_view id = trimmed(cells[0]), name = trimmed(cells[1]);
+    if (id.empty()) refuse("has no id");
     if (name.empty()) refuse("has no name");
     check_class_name(name, {&path, row.line});
-    const auto [place, is_new] = ids.emplace(cells[0], name);
+    const auto [place, is_new] = ids.emplace(id, name);
     if (!is_new) refuse("gives the id '" + printable(place->first) + "' again");
   }
   if (ids.empty()) throw Error(ErrorKind::kUsage, "the file of ids is empty", path);

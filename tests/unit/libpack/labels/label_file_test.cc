@@ -253,6 +253,7 @@ TEST_CASE("label ids: a name is the rest of its line, with as many commas as it 
   }
   CHECK(read("1, great owl\n2,\"crane, bird\"\n").at("2") == "crane, bird");
   CHECK(read("n1\ttench, Tinca tinca\nn2\towl, bird\n").at("n1") == "tench, Tinca tinca");
+  CHECK(kind_of_error([&] { read(" ;));"); }) == ErrorKind::kUsage);  // no id
 }
 
 TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -52,6 +53,8 @@ struct SourceContents {
   /// Null: none is looked at.
   using Look = std::function<std::vector<std::byte>(const EntryTable::Entry& image)>;
   Look look;
+  /// The folder on a disk that it is; empty for an archive or a bucket, whose files are not opened.
+  std::filesystem::path disk;
   /// The class folders in the archive at a path, which is a split; nothing when it is none. Null:
   /// no archives are looked for.
   std::function<std::optional<std::set<std::string>>(const std::string&)> classes_of_archive;

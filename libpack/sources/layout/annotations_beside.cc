@@ -328,8 +328,14 @@ void doubt_unread_annotations(Layout& layout, const SourceContents& contents,
                     (fields.names && !fields.names->empty());
   if (said || !layout.some_by_folders() || !contents.datasets.empty()) return;
   const AnnotationsBeside found = annotations_beside(layout, contents);
-  if (std::string what = doubt_of(found); !what.empty())
-    layout.doubts.insert(layout.doubts.begin(), {Doubt::Kind::kLayout, std::move(what), {}});
+  if (std::string what = doubt_of(found); !what.empty()) {
+    std::vector<Doubt>& doubts = layout.doubts;
+    if (doubts.empty())
+      doubts.emplace_back();
+    else
+      what += "; " + doubts.front().what;
+    doubts.front() = {Doubt::Kind::kLayout, std::move(what), {}};
+  }
   for (std::size_t i = 0; i < std::min(found.tables.size(), kMostTables); ++i)
     layout.notes.push_back(
         fmt::format("{} is not read: the class folders give the labels; --labels {} would read it",

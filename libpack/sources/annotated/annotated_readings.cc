@@ -312,11 +312,7 @@ class Trials {
 
 Names annotated_readings(const Layout& layout, const SourceContents& contents,
                          const ListOptions& options, const fs::path& source) {
-  const FieldChoice& fields = options.fields;
-  const bool said = !options.labels.empty() || !options.targets.empty() || options.classes_at > 0 ||
-                    !options.classes.empty() || !fields.places.empty() ||
-                    (fields.names && !fields.names->empty());
-  if (contents.disk.empty() || said) return {};
+  if (contents.disk.empty() || !leaves_open(options)) return {};
   Names told = Trials(layout, contents, options, source).run();
   if (told.empty()) told = annotated_folders_in(source, options);
   return told;

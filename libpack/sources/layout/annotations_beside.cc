@@ -320,13 +320,16 @@ AnnotationsBeside annotations_beside(const Layout& layout, const SourceContents&
   return Look(layout, contents).run();
 }
 
+bool leaves_open(const ListOptions& options) {
+  const FieldChoice& fields = options.fields;
+  return options.classes_at == 0 && options.labels.empty() && options.classes.empty() &&
+         options.targets.empty() && fields.places.empty() &&
+         !(fields.names && !fields.names->empty());
+}
+
 void doubt_unread_annotations(Layout& layout, const SourceContents& contents,
                               const ListOptions& options) {
-  const FieldChoice& fields = options.fields;
-  const bool said = options.classes_at > 0 || !options.labels.empty() || !options.classes.empty() ||
-                    !options.targets.empty() || !fields.places.empty() ||
-                    (fields.names && !fields.names->empty());
-  if (said || !layout.some_by_folders() || !contents.datasets.empty()) return;
+  if (!leaves_open(options) || !layout.some_by_folders() || !contents.datasets.empty()) return;
   const AnnotationsBeside found = annotations_beside(layout, contents);
   if (std::string what = doubt_of(found); !what.empty()) {
     std::vector<Doubt>& doubts = layout.doubts;

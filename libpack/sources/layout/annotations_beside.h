@@ -30,9 +30,12 @@ struct AnnotationsBeside {
 
 AnnotationsBeside annotations_beside(const Layout& layout, const SourceContents& contents);
 
+/// Whether the options leave open where labels come from, and what is read beside images.
+bool leaves_open(const ListOptions& options);
+
 /// Adds to `layout`, before all other doubts, that the source may be one of annotated images; notes
-/// tables that could give labels. Only where class folders give the labels, and the options leave
-/// open what else is read.
+/// tables that could give labels. Only where class folders give the labels, and
+/// leaves_open().
 void doubt_unread_annotations(Layout& layout, const SourceContents& contents,
                               const ListOptions& options);
 

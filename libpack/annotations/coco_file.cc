@@ -23,6 +23,29 @@ bool is_object(std::string_view json) { return json.starts_with('{'); }
 /// Members by which an annotation is of an object, whatever else it says.
 constexpr std::string_view kObjectMembers[] = {"category_id", "bbox", "segmentation", "keypoints"};
 
+constexpr std::size_t kMostBoxesLookedAt = 1000;
+
+/// Whether the boxes that it is told of all lie within one pixel, as fractions of an image do.
+class Fractions {
+ public:
+  void add(std::string_view annotation) {
+    if (boxes_ == kMostBoxesLookedAt || !all_) return;
+    const std::string_view box = json_member(annotation, "bbox");
+    if (!box.starts_with('[')) return;
+    const ExactJson list = parse_json(box);
+    const auto within = [](const ExactJson& value) {
+      return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1;
+    };
+    all_ = list.size() == 4 && std::all_of(list.begin(), list.end(), within);
+    ++boxes_;
+  }
+  bool all() const { return all_ && boxes_ > 0; }
+
+ private:
+  std::size_t boxes_ = 0;
+  bool all_ = true;
+};
+
 bool is_of_object(std::string_view member) {
   return std::ranges::find(kObjectMembers, member) != std::end(kObjectMembers);
 }
@@ -142,6 +165,7 @@ void CocoFile::read_annotations(std::string_view array) {
   const char* const begin = text().data();
   std::size_t number = 0, captions = 0;
   std::string other_type;  // the first id that is
+  Fractions fractions;
   const auto known = [&](CocoIdTable& table, std::string_view json) {
     const std::string id = id_of(json);
     if (!table.has(id)) table.index_characters();
@@ -161,6 +185,7 @@ void CocoFile::read_annotations(std::string_view array) {
       if (!ids.category.empty()) known(labels_by_id_, ids.category);
       const auto image = known(images_by_id_, ids.image);
       if (!image) throw Error(ErrorKind::kCorrupt, why_no_image(ids.image));
+      fractions.add(json);
       annotations_.push_back({image->place, static_cast<std::uint32_t>(json.size()),
                               static_cast<std::uint64_t>(json.data() - begin)});
     } catch (const Error& error) {
@@ -168,6 +193,11 @@ void CocoFile::read_annotations(std::string_view array) {
     }
   });
   note_annotations(captions, other_type);
+  if (fractions.all())
+    notes_.push_back(
+        "the boxes in " + printable(path_.filename().native()) +
+        " all lie within 0 to 1: they are taken as pixels, and may be fractions of the "
+        "image");
   std::stable_sort(annotations_.begin(), annotations_.end(),
                    [](const Place& a, const Place& b) { return a.image < b.image; });
   for (std::uint32_t i = 0; i < annotations_.size(); ++i) {

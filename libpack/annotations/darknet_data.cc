@@ -109,7 +109,10 @@ DataYaml read_darknet_data(const fs::path& file) {
   }
   if (!train.empty()) data.splits.push_back({"train", {train}});
   // CVAT names one list for both where there is one split.
-  if (!valid.empty() && valid != train) data.splits.push_back({"val", {valid}});
+  if (!valid.empty() && valid == train)
+    data.notes.push_back("train and valid are the same list: its images are packed as train");
+  else if (!valid.empty())
+    data.splits.push_back({"val", {valid}});
   return data;
 }
 

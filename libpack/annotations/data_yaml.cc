@@ -48,8 +48,9 @@ void refuse_stray_quote(const YamlNode& node) {
 std::vector<std::string> names_in(const YamlNode& node) {
   std::map<std::size_t, std::string> by_number;
   const auto add = [&](std::size_t number, const YamlNode& name) {
-    if (name.kind != YamlNode::Kind::kText || name.text.empty())
-      refuse_data(fmt::format("line {}: the name of class {} is no text", name.line, number),
+    if (name.kind != YamlNode::Kind::kText || name.text.empty() || name.is_null())
+      refuse_data(fmt::format("line {}: the name of class {} is no text{}", name.line, number,
+                              name.is_null() ? ": without quotes, YAML takes it for nothing" : ""),
                   kNamesAdvice);
     refuse_stray_quote(name);
     by_number.emplace(number, name.text);

@@ -22,6 +22,7 @@ struct DataYaml {
   bool has_flip_idx = false;
   std::vector<std::string> others;  ///< names of members that are not read
   bool darknet = false;             ///< it is an obj.data: darknet_data.h
+  std::vector<std::string> notes;   ///< what was not as it is written
 };
 
 /// Throws Error(kUsage) without a path for what is missing or contradicts itself: no names, a

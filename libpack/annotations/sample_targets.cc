@@ -92,7 +92,7 @@ bool has_backslash(std::string_view name) { return name.find('\\') != std::strin
 
 SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options)) {
   options_.validate();
-  classes_ = options_.classes;
+  if (options_.names_object_classes()) classes_ = options_.classes;
   if (options_.notation == Notation::kHf && classes_.empty())
     classes_ = hf_class_names(paths_of(options_.files));
   for (std::size_t i = 0; i < options_.keypoints; ++i) keypoints_.push_back(std::to_string(i));

@@ -170,10 +170,6 @@ void TargetOptions::validate() const {
     refuse("--target-classes could be those of the masks or of the images",
            "leave it out: the table names the images' classes");
   if (notation == Notation::kNone) return;
-  if (has_files() && !names_object_classes() && !classes.empty() && !for_extras)
-    refuse("files of COCO name their classes themselves", "leave out --target-classes");
-  if (data_yaml() && !classes.empty())
-    refuse("a data.yaml names its classes itself", "leave out --target-classes");
   if (data_yaml() && keypoints != 0)
     refuse("a data.yaml says itself which key points there are", "leave out --target-keypoints");
   // The classes of voc may be found in its files.

@@ -8,6 +8,7 @@
 #include <pugixml.hpp>
 
 #include "annotations/xml_text.h"
+#include "base/ascii.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 
@@ -78,12 +79,21 @@ std::uint8_t flags_of(const pugi::xml_node& object) {
   return flags;
 }
 
-/// Whether a node holds objects that are not its own children.
-bool has_deeper_objects(const pugi::xml_node& root) {
-  const auto deeper = [&](const pugi::xml_node& node) {
-    return std::string_view(node.name()) == "object" && node.parent() != root;
-  };
-  return !root.find_node(deeper).empty();
+constexpr const char* kObject = "object";
+
+/// Refuses objects that would be passed over: those that are not children of the root, and those
+/// with a prefix or in other letter case, which XML takes for other elements.
+void refuse_other_objects(const pugi::xml_node& root) {
+  const pugi::xml_node other = root.find_node([&](const pugi::xml_node& node) {
+    const std::string_view name = node.name();
+    const bool object = lower_case(name.substr(name.rfind(':') + 1)) == kObject;
+    return object && (name != kObject || node.parent() != root);
+  });
+  if (other.empty()) return;
+  if (std::string_view(other.name()) == kObject)
+    throw Error(ErrorKind::kCorrupt, "it has an <object> that lies in another element");
+  throw Error(ErrorKind::kCorrupt,
+              fmt::format("it has an <{}>, which VOC calls <object>", printable(other.name())));
 }
 
 pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
@@ -106,8 +116,7 @@ pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
   if (!root) throw Error(ErrorKind::kCorrupt, "it has no <annotation>");
   if (elements > 1 || has_several(root, "size"))
     throw Error(ErrorKind::kCorrupt, "it has several annotations or sizes");
-  if (has_deeper_objects(root))
-    throw Error(ErrorKind::kCorrupt, "it has an <object> that lies in another element");
+  refuse_other_objects(root);
   return root;
 }
 
@@ -124,7 +133,7 @@ VocFile parse_voc(std::string_view xml, bool from_zero) {
   file.height = extent(root.child("size"), "height");
   const bool from_one = number(root, kFirstPixel) == 1;
   std::size_t count = 0;
-  for (const pugi::xml_node& node : root.children("object")) {
+  for (const pugi::xml_node& node : root.children(kObject)) {
     const std::string name = fmt::format("object {}", ++count);
     VocFile::Object object{text_of(node.child("name")), {}};
     if (has_several(node, "name") || has_several(node, "bndbox")) {

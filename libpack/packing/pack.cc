@@ -18,7 +18,6 @@
 #include "packing/preview.h"
 #include "packing/preview_targets.h"
 #include "packing/space.h"
-#include "sources/annotated/annotated_kind.h"
 
 namespace packhorse {
 
@@ -100,13 +99,8 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   if (!list.memory) list.memory = std::make_shared<EntryMemory>(options.memory, list.scratch);
   job.listing = list_source(*job.source, list);
   check_targets(*job.source, options, job.listing);
-  if (!list.allow_odd_classes && !job.listing.doubts.empty()) {
-    Doubt& doubt = job.listing.doubts.front();
-    if (const std::string lines = annotated_folders_in(source_path, options.list);
-        options.source_kind.empty() && !lines.empty())
-      doubt.advice = lines + '\n' + doubt.advice;
-    refuse(doubt, source_path);
-  }
+  if (!list.allow_odd_classes && !job.listing.doubts.empty())
+    refuse(job.listing.doubts.front(), source_path);
   plan_job(job, progress, stop);
   note_file(list.memory->written(), options.memory, job.listing);
   return job;

@@ -5,6 +5,8 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "labels/label_names.h"
+#include "listing/names.h"
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -83,12 +85,41 @@ bool is_voc(const TargetOptions& targets) {
   return targets.notation == TargetOptions::Notation::kVoc;
 }
 
+/// Refuses classes of objects that people cannot tell apart, unless --target-classes lists them.
+void check_classes(const SampleTargets& objects, const TargetOptions& given) {
+  const std::vector<std::string> classes = objects.target().classes;
+  if (std::ranges::find(classes, "") != classes.end())
+    throw Error(ErrorKind::kUsage, "a class of the objects has an empty name", {},
+                "name it in the annotations");
+  const bool of_masks =
+      given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
+  if (!given.classes.empty() && (given.names_object_classes() || !of_masks)) {
+    if (given.classes == classes) return;
+    throw Error(ErrorKind::kUsage,
+                "the annotations name the classes of their objects themselves, and "
+                "--target-classes lists others, or another order: they have " +
+                    naming::quoted(classes),
+                {}, "leave out --target-classes");
+  }
+  const auto same = lookalikes_in(classes);
+  if (!same) return;
+  throw Error(ErrorKind::kUsage,
+              "the object classes " +
+                  naming::quoted({classes[same->first], classes[same->second]}) +
+                  " differ only in letter case or in their Unicode form",
+              {},
+              "write them alike in the annotations; if they are two classes, list all in the order "
+              "of their labels: --targets with --target-classes FILE, a name a line");
+}
+
 /// Opens what says which objects are in the images of a listing. What VOC's files mean depends on
 /// all of them.
 std::shared_ptr<SampleTargets> open_objects(TargetOptions targets, const Source& source,
                                             const ListOptions& options, Listing& listing) {
   if (is_voc(targets)) look_at_voc(source, listing, options.stop, targets);
-  return std::make_shared<SampleTargets>(std::move(targets));
+  auto objects = std::make_shared<SampleTargets>(std::move(targets));
+  check_classes(*objects, options.targets);
+  return objects;
 }
 
 using Extras = std::shared_ptr<ExtraTargets>;
@@ -210,7 +241,10 @@ Listing list_source(Source& source, const ListOptions& options) {
   if (say_classes(wanted) && options.labels.empty() && source.folders_are_classes())
     with_targets.labels.unlabelled = true;
   std::shared_ptr<SampleTargets> objects;
-  if (wanted.has_objects() && !is_voc(wanted)) objects = std::make_shared<SampleTargets>(wanted);
+  if (wanted.has_objects() && !is_voc(wanted)) {
+    objects = std::make_shared<SampleTargets>(wanted);
+    check_classes(*objects, wanted);
+  }
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
   if (is_voc(wanted)) objects = open_objects(wanted, source, options, listing);

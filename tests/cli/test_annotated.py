@@ -170,7 +170,8 @@ def test_coco_takes_instances_and_names_what_it_does_not_read(tmp_path):
     check_splits(result, tmp_path / "out")
     notes = "\n".join(result.json["notes"])
     assert "'images/test2017' is left out: no annotation file is about its images" in notes
-    assert "not read: 'annotations/captions_train2017.json', 'annotations/person_keypoints_train2017.json'" in notes
+    assert "not read: 'annotations/captions_train2017.json'; captions are packed with --targets caption:FILE" in notes
+    assert "not read: 'annotations/person_keypoints_train2017.json'; objects with key points" in notes
 
 
 def test_coco_takes_the_captions_of_all_its_images(tmp_path):

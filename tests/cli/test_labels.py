@@ -469,10 +469,11 @@ def test_metadata_beside_the_images(tmp_path, kind, where):
         assert any(f"{split}metadata.{kind}'" in note for note in report["notes"]), report["notes"]
 
 
-def test_class_folders_count_more_than_metadata(tmp_path):
+def test_class_folders_beside_metadata_are_a_question(tmp_path):
     source = source_of(tmp_path / "source", *(f"{c}/{c}{i}.jpg" for c in CATS for i in range(2)))
     put(source / "metadata.csv", "file_name,label\ncat/cat0.jpg,dog\n")
-    packed(source, tmp_path / "out")
+    assert "'metadata.csv' says something of the images" in refusal(source, tmp_path / "no")
+    packed(source, tmp_path / "out", "--classes-at", "1")
     assert classes_of(tmp_path / "out")["cat/cat0.jpg"] == "cat"
 
 

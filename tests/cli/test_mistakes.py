@@ -61,7 +61,7 @@ OTHERS = [
     ("packhorse export-index packed-lmdb", USAGE, "lmdb", "packed-lmdb/train", "indexes are made for: wds"),
     ("packhorse fit --data packed/train", USAGE, "'fit'", "packhorse-train fit"),
     ("packhorse index photos", FAILED, "no shards", "packhorse pack"),
-    ("packhorse pack boxes out --format wds", USAGE, "'images'", "--field-from txt=labels --unlabelled"),
+    ("packhorse pack boxes out --format wds", USAGE, "'images'", "--field-from txt=labels  packs 2 images with their objects"),
     ("packhorse pack segments out --format wds --field-from 'mask.png=masks/{name}.png'", USAGE, "no placeholder {name}", "{stem}"),
     ("packhorse pack flat out --format wds --labels lines.jsonl", USAGE, "line 2", "no JSON object", "lines.jsonl"),
     ("packhorse pack yolo out --format wds --targets yolo:yolo/dataset.yaml", FAILED, "cannot open", "yolo/dataset.yaml"),

@@ -45,6 +45,12 @@ bool is_annotated(const SourceKind& kind) {
   return false;
 }
 
+std::vector<std::string_view> annotated_kinds() {
+  std::vector<std::string_view> names;
+  for (const SourceKind& kind : kAnnotated) names.push_back(kind.name);
+  return names;
+}
+
 std::string_view annotated_kind(const fs::path& path, const ListOptions& options) {
   std::error_code code;
   if (fs::is_regular_file(path, code))
@@ -66,12 +72,12 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
               "say which are meant, or give --targets: " + commands);
 }
 
-std::string annotated_folders_in(const fs::path& path, const ListOptions& options) {
+std::vector<std::string> annotated_folders_in(const fs::path& path, const ListOptions& options) {
   std::error_code code;
   if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
   std::vector<fs::path> folders = {path};
   std::size_t first_inside = 0;
-  std::string lines;
+  std::vector<std::string> lines;
   for (int depth = 0; depth < 2; ++depth) {
     const std::size_t end = folders.size();
     for (std::size_t i = first_inside; i < end; ++i) {
@@ -82,9 +88,8 @@ std::string annotated_folders_in(const fs::path& path, const ListOptions& option
         if (kind.empty()) {
           folders.push_back(folder);
         } else {
-          lines += (lines.empty() ? "" : "\n") +
-                   ("the source " + naming::shell_word(folder.native())) +
-                   "  has images with their objects (" + std::string(kind) + ")";
+          lines.push_back("the source " + naming::shell_word(folder.native()) +
+                          "  has images with their objects (" + std::string(kind) + ")");
         }
       }
     }

@@ -46,29 +46,12 @@ std::optional<fs::path> text_in(const fs::path& folder) {
   return found;
 }
 
-/// Whether a text is lines of YOLO, for some classes.
-bool is_yolo_text(const std::string& text) {
-  constexpr std::size_t kAnyClasses = 1u << 20;
-  ObjectBuilder builder({1000, 1000, kAnyClasses, 0});
-  add_yolo_objects(text, {1000, 1000, kAnyClasses, 0}, {}, builder);
-  return builder.problems().empty() && builder.take().size() > 0;
-}
-
 bool is_labelme(const std::string& text) {
   try {
     return find_value(parse_json(text), "shapes") != nullptr;
   } catch (const Error&) {
     return false;
   }
-}
-
-std::string names_for(const fs::path& source, const fs::path& text) {
-  std::error_code code;
-  for (const fs::path& folder : {text.parent_path(), source})
-    for (const char* name : kNameLists)
-      if (fs::is_regular_file(folder / name, code))
-        return naming::shell_word((folder / name).native());
-  return "FILE, which names the classes, one a line";
 }
 
 [[noreturn]] void refuse_text(const fs::path& source, const fs::path& text) {
@@ -86,7 +69,10 @@ std::string names_for(const fs::path& source, const fs::path& text) {
     advice = command + "--fields xml --unlabelled";
   } else if (is_yolo_text(content)) {
     kind = "labels of YOLO";
-    advice = command + "--targets yolo --fields txt --target-classes " + names_for(source, text);
+    const auto names = yolo_class_file(source, text);
+    advice =
+        command + "--targets yolo --fields txt --target-classes " +
+        (names ? naming::shell_word(names->native()) : "FILE, which names the classes, one a line");
   }
   throw Error(ErrorKind::kUsage,
               fmt::format("the images have {} beside them, such as {}, and nothing says what they "
@@ -96,6 +82,21 @@ std::string names_for(const fs::path& source, const fs::path& text) {
 }
 
 }  // namespace
+
+bool is_yolo_text(const std::string& text) {
+  constexpr std::size_t kAnyClasses = 1u << 20;
+  ObjectBuilder builder({1000, 1000, kAnyClasses, 0});
+  add_yolo_objects(text, {1000, 1000, kAnyClasses, 0}, {}, builder);
+  return builder.problems().empty() && builder.take().size() > 0;
+}
+
+std::optional<fs::path> yolo_class_file(const fs::path& source, const fs::path& labels) {
+  std::error_code code;
+  for (const fs::path& folder : {labels.parent_path(), source})
+    for (const char* name : kNameLists)
+      if (fs::is_regular_file(folder / name, code)) return folder / name;
+  return std::nullopt;
+}
 
 void refuse_texts_beside_images(const fs::path& source) {
   const std::vector<std::string> folders = folders_in(source);

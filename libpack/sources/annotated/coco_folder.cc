@@ -4,7 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
 
+#include "annotations/coco_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -19,6 +23,8 @@ namespace {
 
 constexpr std::string_view kInstances = "instances", kCaptions = "captions", kJson = ".json";
 constexpr const char* kInFolder = "_annotations.coco.json";
+constexpr const char* kImages = "images";
+constexpr const char* kInNoFile = "in no annotation file";
 constexpr const char* kAnyImages = "default";  // CVAT's name where there are no splits
 
 /// The images of one annotation file.
@@ -27,6 +33,7 @@ struct Part {
   std::string folder;         ///< of the images, in the source
   std::string file;           ///< of the annotations, in the source
   std::string captions = {};  ///< of the same images, in the source; "": there are none
+  bool shared = false;        ///< the folder holds the images of all splits
 };
 
 /// What of a source belongs to COCO.
@@ -91,6 +98,9 @@ CocoLayout find_coco(const fs::path& root) {
     const bool all = may_be_all && folder != folders.end() && *folder == "images";
     if (folder != folders.end())
       found.parts.push_back({all ? "" : split_for(*name), *folder, path});
+    else if (!name->empty() && fs::is_directory(root / kImages, code) &&
+             holds_image_names(root / kImages))
+      found.parts.push_back({split_for(*name), kImages, path, {}, true});
     else if (!name->empty())
       found.without_folder.push_back(path);
   }
@@ -100,6 +110,12 @@ CocoLayout find_coco(const fs::path& root) {
   }
   std::sort(found.parts.begin(), found.parts.end(),
             [](const Part& a, const Part& b) { return a.split < b.split; });
+  const auto is_shared = [](const Part& part) { return part.shared; };
+  if (!std::ranges::all_of(found.parts, is_shared)) {  // it is clear what the folder is for
+    for (const Part& part : found.parts)
+      if (part.shared) found.without_folder.push_back(part.file);
+    std::erase_if(found.parts, is_shared);
+  }
   find_captions(found);
   return found;
 }
@@ -153,16 +169,17 @@ class CocoFolder final : public AnnotatedFolder {
     ListOptions inside = options;
     inside.labels.unlabelled = true;
     inside.split_folders.emplace();
+    const bool shared = found_.parts.front().shared;
     for (const Part& part : found_.parts)
-      inside.split_folders->push_back({part.split, part.folder});
+      if (!shared) inside.split_folders->push_back({part.split, part.folder});
+    if (shared) inside.split_folders->push_back({"", kImages});
     Listing listing = folder_->list(inside);
+    if (shared) divide(listing);
+    note_folders(listing);
     for (const std::string& folder : left_)
       listing.notes.push_back("'" + printable(folder) +
                               "' is left out: no annotation file is about its images");
-    if (!found_.others.empty())
-      listing.notes.push_back("not read: " + naming::quoted(found_.others) +
-                              "; objects with key points are packed with --targets coco:FILE and "
-                              "such a file");
+    note_others(listing);
     std::vector<std::string> told;
     for (const Part& part : found_.parts)
       told.push_back(fmt::format(
@@ -173,6 +190,94 @@ class CocoFolder final : public AnnotatedFolder {
   }
 
  private:
+  /// The split of each name of an image in the annotation files, by the name without its folders.
+  std::unordered_multimap<std::string, std::pair<std::string, const Part*>> names_in_files() const {
+    std::unordered_multimap<std::string, std::pair<std::string, const Part*>> names;
+    for (const Part& part : found_.parts) {
+      const CocoFile file(root() / part.file);
+      for (const CocoFile::Image& image : file.images()) {
+        std::string name = image.file_name;
+        std::ranges::replace(name, '\\', '/');
+        std::string last(naming::last_name(name));
+        names.emplace(std::move(last), std::pair(std::move(name), &part));
+      }
+    }
+    return names;
+  }
+
+  /// Makes a split of the images that each annotation file names.
+  void divide(Listing& listing) const {
+    SplitListing whole = std::move(listing.splits.front());
+    std::map<std::string, SplitListing> splits;
+    for (const Part& part : found_.parts) {
+      SplitListing& split = splits[part.split];
+      split.split = part.split;
+      split.origin = whole.origin;
+      split.entries = EntryTable(whole.entries.memory());
+    }
+    const auto names = names_in_files();
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < whole.entries.size(); ++i) {
+      const std::string path = whole.entries.path_of(i);
+      const Part* own = nullptr;
+      const auto [first, last] = names.equal_range(std::string(naming::last_name(path)));
+      for (auto one = first; one != last; ++one) {
+        const auto& [name, part] = one->second;
+        const std::string image = "/" + naming::join(whole.origin, path), named = "/" + name;
+        if (!image.ends_with(named) && !named.ends_with("/" + path)) continue;
+        if (own != nullptr && own != part)
+          throw Error(ErrorKind::kUsage,
+                      fmt::format("the image {} is in {} and in {}", printable(path),
+                                  printable(own->file), printable(part->file)),
+                      root(), "let each image be in one split");
+        own = part;
+      }
+      if (own != nullptr) splits[own->split].entries.add_from(whole.entries, i);
+      if (own != nullptr) continue;
+      listing.skips.push_back({printable(naming::join(whole.origin, path)), kInNoFile});
+      ++left;
+    }
+    if (left > 0)
+      listing.notes.push_back(fmt::format("{} {} left out: no annotation file names {}", left,
+                                          left == 1 ? "image is" : "images are",
+                                          left == 1 ? "it" : "them"));
+    listing.splits.clear();
+    for (auto& [name, split] : splits) listing.splits.push_back(std::move(split));
+    SplitListing& front = listing.splits.front();
+    front.rejects = std::move(whole.rejects);
+    front.skips = std::move(whole.skips);
+  }
+
+  /// Notes which annotation files are not read, and how they would be.
+  void note_others(Listing& listing) const {
+    std::vector<std::string> captions, others;
+    for (const std::string& file : found_.others)
+      (naming::last_name(file).starts_with(kCaptions) ? captions : others).push_back(file);
+    if (!captions.empty())
+      listing.notes.push_back("not read: " + naming::quoted(captions) +
+                              "; captions are packed with --targets caption:FILE");
+    if (!others.empty())
+      listing.notes.push_back("not read: " + naming::quoted(others) +
+                              "; objects with key points are packed with --targets coco:FILE and "
+                              "such a file");
+  }
+
+  /// Notes that folders around images are not packed as classes.
+  static void note_folders(Listing& listing) {
+    for (const SplitListing& split : listing.splits) {
+      if (split.entries.size() == 0) continue;
+      const std::string path = split.entries.path_of(0);
+      const std::string_view folder = naming::directory_of(path);
+      if (folder.empty()) continue;
+      const auto depth = std::ranges::count(split.origin, '/') + (split.origin.empty() ? 1 : 2);
+      listing.notes.push_back(fmt::format(
+          "folders around the images, such as {}, are not packed as classes: the annotations say "
+          "what the images show; --classes-at {} packs the folders as classes instead",
+          naming::shown(naming::join(split.origin, folder)), depth));
+      return;
+    }
+  }
+
   /// Refuses a layout that is not clear, with the command that says what is meant.
   [[noreturn]] void refuse(const std::string& what) const {
     std::string command = "packhorse pack " + naming::shell_word(root().native()) + " OUT";

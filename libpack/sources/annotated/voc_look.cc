@@ -23,6 +23,7 @@ constexpr std::size_t kAtOnce = 256;  // files that a thread takes
 struct Seen {
   std::set<std::string> classes;
   std::string from_zero;  ///< the first image, by its path, with a corner of 0
+  std::string damaged;    ///< the first image whose file cannot be read, and why
 
   void add(const VocFile& file, const std::string& image) {
     for (const VocFile::Object& object : file.objects) classes.insert(object.name);
@@ -32,6 +33,8 @@ struct Seen {
     classes.merge(other.classes);
     if (from_zero.empty() || (!other.from_zero.empty() && other.from_zero < from_zero))
       from_zero = std::move(other.from_zero);
+    if (damaged.empty() || (!other.damaged.empty() && other.damaged < damaged))
+      damaged = std::move(other.damaged);
   }
 };
 
@@ -46,6 +49,7 @@ Seen look(const Source& source, const SplitListing& split, std::size_t field, st
       source.read_field(split, i, field, bytes);
       seen.add(parse_voc(as_text(bytes)), image);
     } catch (const Error& error) {
+      if (seen.damaged.empty()) seen.damaged = printable(image) + ": " + error.what();
       if (error.kind() != ErrorKind::kUnsupported) continue;
       throw Error(
           ErrorKind::kUsage,
@@ -56,10 +60,13 @@ Seen look(const Source& source, const SplitListing& split, std::size_t field, st
   return seen;
 }
 
-void name_classes(const std::set<std::string>& names, Listing& listing, TargetOptions& targets) {
+void name_classes(const Seen& seen, Listing& listing, TargetOptions& targets) {
+  const std::set<std::string>& names = seen.classes;
   if (names.empty())
-    throw Error(ErrorKind::kUsage, "no annotation names a class", {},
-                "give --targets voc --target-classes FILE, a name a line");
+    throw Error(ErrorKind::kUsage,
+                "no annotation names a class" +
+                    (seen.damaged.empty() ? "" : "; the first cannot be read: " + seen.damaged),
+                {}, "give --targets voc --target-classes FILE, a name a line");
   targets.classes.assign(names.begin(), names.end());
   listing.notes.push_back(
       fmt::format("the {} of the objects {} in the annotations, sorted: {}; --targets voc "
@@ -87,7 +94,7 @@ void look_at_voc(const Source& source, Listing& listing, const std::stop_token& 
                   all.add(std::move(seen));
                 });
   }
-  if (targets.classes.empty()) name_classes(all.classes, listing, targets);
+  if (targets.classes.empty()) name_classes(all, listing, targets);
   targets.voc_from_zero = !all.from_zero.empty();
   if (targets.voc_from_zero)
     listing.notes.push_back(

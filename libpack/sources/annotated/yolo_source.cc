@@ -63,6 +63,7 @@ class YoloSource final : public Source {
         folder_(source),
         data_(read_data(file_)),
         labels_(source) {
+    notes_ = data_.notes;
     places_ = find_yolo_places(data_, file_, root_, notes_);
     targets_.notation = TargetOptions::Notation::kYolo;
     targets_.classes = data_.names;

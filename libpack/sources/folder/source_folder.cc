@@ -42,6 +42,7 @@ class FolderSource final : public Source {
         careful_look([&](const EntryTable::Entry& entry, std::vector<std::byte>& bytes) {
           folder_.read(entry.path, entry.size, bytes);
         });
+    contents.disk = root_;
     leave_out(contents, options.exclude);
     layout_ = find_layout(contents, fields_, options, root_);
     std::vector<FieldFile> field_files = std::move(contents.field_files);

@@ -7,6 +7,7 @@
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
+#include "sources/layout/annotations_beside.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/lookalikes.h"
 
@@ -289,6 +290,7 @@ void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& conte
     }
   }
   doubts.add_empty_splits();
+  doubt_unread_annotations(layout, contents, options);
 }
 
 }  // namespace packhorse

@@ -249,7 +249,7 @@ class Finder {
     root.split_folder = tree_[folder].name();
     root.base = tree_[base].path;
     if (!root.given) root.folder = root.base;
-    if (root.folder != split)
+    if (!split.empty() && root.folder != split)
       layout_.notes.push_back("the split " + split + " is the folder " + shown(root.folder));
     // The order must not depend on the folders' names.
     std::sort(layout_.roots.begin(), layout_.roots.end(),

@@ -15,6 +15,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/class_list.h"
+#include "sources/annotated/annotated_readings.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/lay_out.h"
@@ -73,6 +74,7 @@ std::string in_words(const Result& result, bool unlabelled) {
 SourceContents contents_of(const SourceContents& all, const std::string& folder) {
   const std::string prefix = folder.empty() ? "" : folder + '/';
   SourceContents some;
+  if (!all.disk.empty()) some.disk = all.disk / folder;
   if (all.look)
     some.look = [look = all.look, prefix](EntryTable::Entry image) {
       image.path.insert(0, prefix);
@@ -125,12 +127,13 @@ class Readings {
   std::string in_words() {
     const Doubt& doubt = layout_.doubts.front();
     if (!contents_.datasets.empty()) return beside_datasets();
+    const Names annotated = annotated_readings(layout_, contents_, options_, source_);
     try_splits();
     if (!options_.labels.for_all()) {
       try_without_archives();
       if (doubt.kind == Doubt::Kind::kEmptyClass) try_without_empty();
       if (may_be_classes(renderings(contents_, layout_.roots.front()))) try_depths();
-      try_fields();
+      if (annotated.empty()) try_fields();
       if (doubt.kind != Doubt::Kind::kLayout) try_odd();
       try_depths();
       if (doubt.kind == Doubt::Kind::kLayout) try_folders();
@@ -138,6 +141,7 @@ class Readings {
       if (told_.empty()) try_without();
     }
     if (told_.empty() && doubt.kind == Doubt::Kind::kEmptySplit) try_odd();
+    told_.insert(told_.begin(), annotated.begin(), annotated.end());
     std::string text;
     for (const std::string& one : told_) text += (text.empty() ? "" : "\n") + one;
     if (!options_.labels.for_all())
@@ -320,7 +324,8 @@ class Readings {
       const Names first = tree_.names_of(tree_.holding(inside.front()));
       for (const Id one : inside) {
         const std::string name(tree_[one].name());
-        if (first.size() < 2 || !naming::is_split_name(name) ||
+        const bool beside = roles_of({name}).front().kind == FolderRole::Kind::kBeside;
+        if (first.size() < 2 || beside || !naming::is_split_name(name) ||
             tree_.names_of(tree_.holding(one)) != first)
           break;
         parts.try_emplace(name, name, tree_[one].path);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -62,6 +63,8 @@ struct SourceContents {
   /// archives are looked for.
   std::function<std::optional<Archive>(const std::string& path, const std::string& split)>
       read_archive;
+  /// The folder on a disk that it is; empty for an archive or a bucket, whose files are not opened.
+  std::filesystem::path disk;
 };
 
 /// Makes SourceContents::look of a function that reads an image, and may throw.

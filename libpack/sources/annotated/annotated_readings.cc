@@ -1,0 +1,321 @@
+#include "sources/annotated/annotated_readings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <set>
+
+#include "annotations/sample_targets.h"
+#include "base/ascii.h"
+#include "image/probe.h"
+#include "labels/label_rows.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/labels/class_file.h"
+#include "sources/annotated/annotated_kind.h"
+#include "sources/annotated/beside_images.h"
+#include "sources/folder/source_folder.h"
+#include "sources/layout/annotations_beside.h"
+#include "sources/layout/folder_roles.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Names = std::vector<std::string>;
+using Notation = TargetOptions::Notation;
+using naming::shell_word;
+
+constexpr std::size_t kMostTold = 3;
+constexpr std::size_t kMostTried = 4;           // files of one kind
+constexpr std::size_t kMostLookedAt = 64;       // images, for objects
+constexpr std::size_t kTextBytes = 1u << 20;    // of a text that shows its notation
+constexpr std::size_t kUnnamedClasses = 1'000;  // where no file names those of YOLO
+
+Names folders_of(std::string_view path) {
+  Names folders;
+  for (std::string_view rest = naming::directory_of(path), first; !rest.empty();) {
+    std::tie(first, rest) = naming::cut_first(rest);
+    folders.emplace_back(first);
+  }
+  return folders;
+}
+
+/// The split that a word of a file's name is: "train" for "instances_train2017.json".
+std::string split_of_file(std::string_view path) {
+  const std::string_view name = naming::last_name(path);
+  std::string word;
+  for (const char c : std::string(name.substr(0, name.find('.'))) + '_') {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+      continue;
+    }
+    if (const std::string split = split_named(word); !split.empty()) return split;
+    word.clear();
+  }
+  return {};
+}
+
+/// Places for a field, as --field-from has them: the folder of the text, without those that the
+/// image lies in, too; with {split} for the name of a split.
+Names places_of(const AnnotationsBeside::Texts& texts) {
+  const Names of_image = folders_of(texts.image), of_text = folders_of(texts.text);
+  std::size_t common = 0;
+  while (common < std::min(of_image.size(), of_text.size()) &&
+         of_image[of_image.size() - 1 - common] == of_text[of_text.size() - 1 - common])
+    ++common;
+  Names places;
+  for (std::size_t left = common + 1; left-- > 0;) {
+    std::string plain, by_split;
+    for (std::size_t i = 0; i + left < of_text.size(); ++i) {
+      plain = naming::join(plain, of_text[i]);
+      by_split = naming::join(by_split, split_named(of_text[i]).empty() ? of_text[i] : "{split}");
+    }
+    if (by_split != plain) places.push_back(by_split);
+    if (!plain.empty()) places.push_back(plain);
+  }
+  return places;
+}
+
+class Trials {
+ public:
+  Trials(const Layout& layout, const SourceContents& contents, const ListOptions& options,
+         const fs::path& source)
+      : contents_(contents),
+        options_(options),
+        source_(source),
+        found_(annotations_beside(layout, contents)) {
+    options_.targets = {};
+  }
+
+  Names run() {
+    for (const std::string_view kind : annotated_kinds())
+      try_objects(options_, kind, "--source-kind " + std::string(kind));
+    try_data_yaml();
+    try_coco();
+    for (const AnnotationsBeside::Texts& texts : found_.texts) try_texts(texts);
+    Names tables = found_.tables;
+    for (const AnnotationsBeside::File& file : found_.files)
+      if (file.notation.empty()) tables.push_back(file.path);
+    for (const std::string& table : tables) try_labels(table);
+    for (const AnnotationsBeside::File& file : found_.files) {
+      if (file.notation.empty() || file.notation == kCoco) continue;
+      told_.push_back(
+          fmt::format("annotations of {} are not read: convert {} to COCO or VOC, and give "
+                      "--targets coco:FILE, or --targets voc",
+                      file.notation, word_of(file.path)));
+      break;
+    }
+    return std::move(told_);
+  }
+
+ private:
+  std::string word_of(const std::string& path) const {
+    return shell_word((source_ / path).native());
+  }
+
+  /// How many objects the first images have. One that is damaged is told when it is packed.
+  static std::size_t count_objects(const Source& source, const Listing& listing) {
+    const SampleTargets& targets = *listing.made_targets;
+    std::size_t looked_at = 0, objects = 0;
+    for (const SplitListing& split : listing.splits) {
+      for (std::size_t i = 0; i < split.entries.size() && looked_at++ < kMostLookedAt; ++i) {
+        try {
+          Input input;
+          source.read(split, i, input);
+          const ProbeResult image = probe_image(input.bytes);
+          if (!image.info) continue;
+          std::string text = targets.record(split, i);
+          for (std::size_t f = 0; f < input.fields; ++f)
+            if (listing.fields[input.extras[f].field] == targets.options().field())
+              text = as_text(input.extras[f].bytes);
+          if (text.empty()) continue;
+          objects += targets.objects(split, text, *image.info).size();
+        } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+        }
+      }
+    }
+    return objects;
+  }
+
+  /// Lists the source as it would be for packing; how many images that are, or nothing when it does
+  /// not work.
+  static std::optional<std::uint64_t> images_of(const Listing& listing) {
+    std::uint64_t images = 0;
+    for (const SplitListing& split : listing.splits) {
+      if (!split.rejects.empty()) return std::nullopt;
+      images += split.entries.size();
+    }
+    return listing.doubts.empty() && images > 0 ? std::optional(images) : std::nullopt;
+  }
+
+  void tell(const std::string& option, std::uint64_t images, const std::string& what) {
+    const std::uint64_t all = contents_.images.size();
+    told_.push_back(fmt::format(
+        "{}  packs {} image{} {}{}", option, images, images == 1 ? "" : "s", what,
+        images < all ? fmt::format(", and leaves out {}", all - images) : std::string()));
+  }
+
+  /// Tells an option that packs objects.
+  bool try_objects(const ListOptions& options, std::string_view kind, const std::string& option) {
+    if (told_.size() == kMostTold || notations_.contains(options.targets.notation)) return false;
+    try {
+      const std::unique_ptr<Source> source = open_source(source_, kind, options);
+      const Listing listing = list_source(*source, options);
+      const auto images = images_of(listing);
+      if (!images || !listing.made_targets || count_objects(*source, listing) == 0) return false;
+      Names classes;
+      for (const TargetRecord& target : listing.targets)
+        if (target.name == kObjectsField) classes = target.classes;
+      const std::string of = options.targets.classes.size() == kUnnamedClasses
+                                 ? " (FILE names the classes, one a line)"
+                                 : " of " + naming::quoted(classes);
+      tell(option, *images, "with their objects" + of);
+      notations_.insert(listing.made_targets->options().notation);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  void try_data_yaml() {
+    std::size_t tried = 0;
+    for (const SourceContents::Other& other : contents_.others) {
+      const std::string name = lower_case(other.path);
+      if (!(name.ends_with(".yaml") || name.ends_with(".yml")) || tried++ == kMostTried) continue;
+      ListOptions options = options_;
+      options.targets.add("yolo:" + (source_ / other.path).native());
+      if (try_objects(options, {}, "--targets yolo:" + word_of(other.path))) return;
+    }
+  }
+
+  /// The files of COCO: one for all images, or one for each split.
+  void try_coco() {
+    std::map<std::string, std::string> by_split;
+    Names files;
+    for (const AnnotationsBeside::File& file : found_.files) {
+      if (file.notation != kCoco) continue;
+      files.push_back(file.path);
+      if (const std::string split = split_of_file(file.path); !split.empty())
+        by_split.emplace(split, file.path);
+    }
+    if (by_split.size() > 1) {
+      ListOptions options = options_;
+      std::string option;
+      for (const auto& [split, file] : by_split) {
+        options.targets.add(split + "=coco:" + (source_ / file).native());
+        option += (option.empty() ? "" : " ") +
+                  ("--targets " + shell_word(split + "=coco:" + (source_ / file).native()));
+      }
+      if (try_objects(options, kFolderSource.name, option)) return;
+    }
+    if (files.size() > kMostTried) files.resize(kMostTried);
+    for (const std::string& file : files) {
+      ListOptions options = options_;
+      options.targets.add("coco:" + (source_ / file).native());
+      if (try_objects(options, kFolderSource.name, "--targets coco:" + word_of(file))) return;
+    }
+  }
+
+  void try_texts(const AnnotationsBeside::Texts& texts) {
+    const fs::path file = source_ / texts.text;
+    const std::string head = text_head(file, kTextBytes);
+    ListOptions options = options_;
+    std::string option;
+    if (texts.extension == TargetOptions{.notation = Notation::kVoc}.field()) {
+      options.targets.notation = Notation::kVoc;
+      option = "--targets voc ";
+    } else if (texts.extension == TargetOptions{.notation = Notation::kYolo}.field() &&
+               is_yolo_text(head)) {
+      options.targets.notation = Notation::kYolo;
+      const auto names = yolo_class_file(source_, file);
+      option =
+          "--targets yolo --target-classes " + (names ? shell_word(names->native()) : "FILE") + ' ';
+      if (names)
+        options.targets.classes = read_class_file(*names);
+      else
+        for (std::size_t i = 0; i < kUnnamedClasses; ++i)
+          options.targets.classes.push_back(std::to_string(i));
+    }
+    if (notations_.contains(options.targets.notation)) return;
+    if (option.empty() || !try_places(texts, options, option)) try_places(texts, options_, "");
+  }
+
+  /// Tells the first place of such texts that works.
+  bool try_places(const AnnotationsBeside::Texts& texts, const ListOptions& base,
+                  const std::string& before) {
+    const auto try_with = [&](const ListOptions& options, const std::string& option) {
+      return options.targets.has_objects()
+                 ? try_objects(options, kFolderSource.name, before + option)
+                 : try_field(options, option, texts.extension);
+    };
+    if (naming::directory_of(texts.image) == naming::directory_of(texts.text)) {
+      ListOptions options = base;
+      options.fields.names = {texts.extension};
+      return try_with(options, "--fields " + texts.extension);
+    }
+    for (const bool required : {true, false}) {
+      for (const std::string& place : places_of(texts)) {
+        ListOptions options = base;
+        options.fields.places.push_back({texts.extension, place, required});
+        if (try_with(options, (required ? "--field-from " : "--optional-field-from ") +
+                                  shell_word(texts.extension + '=' + place)))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  /// Tells an option that keeps the texts beside the labels.
+  bool try_field(const ListOptions& options, const std::string& option, const std::string& field) {
+    return try_listing(options, option, fmt::format("with their texts as the field '{}'", field));
+  }
+
+  void try_labels(const std::string& table) {
+    ListOptions options = options_;
+    options.labels.files = {{"", source_ / table}};
+    try_listing(options, "--labels " + word_of(table), "");
+  }
+
+  bool try_listing(const ListOptions& options, const std::string& option, const std::string& what) {
+    if (told_.size() == kMostTold) return false;
+    try {
+      const std::unique_ptr<Source> source = open_source(source_, kFolderSource.name, options);
+      const Listing listing = list_source(*source, options);
+      const auto images = images_of(listing);
+      if (!images) return false;
+      const Names& classes = listing.classes;
+      tell(
+          option, *images,
+          fmt::format("of {} {}{}{}", classes.size(), classes.size() == 1 ? "class, " : "classes, ",
+                      naming::quoted(classes), what.empty() ? "" : ", " + what));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  const SourceContents& contents_;
+  ListOptions options_;
+  const fs::path& source_;
+  const AnnotationsBeside found_;
+  Names told_;
+  std::set<Notation> notations_;  ///< whose objects have been told
+};
+
+}  // namespace
+
+Names annotated_readings(const Layout& layout, const SourceContents& contents,
+                         const ListOptions& options, const fs::path& source) {
+  if (contents.disk.empty() || !leaves_open(options)) return {};
+  Names told = Trials(layout, contents, options, source).run();
+  if (told.empty()) told = annotated_folders_in(source, options);
+  return told;
+}
+
+}  // namespace packhorse

@@ -108,6 +108,13 @@ void CocoFile::read() {
   read_images(images);
   read_annotations(annotations);
   head_ = coco_head(text);
+  refuse_secrets_of_head();
+}
+
+void CocoFile::refuse_secrets_of_head() const try {
+  if (has_secret(head_)) refuse_secrets(parse_json(head_), "text");
+} catch (const Error& error) {
+  refuse(error.what());
 }
 
 void CocoFile::refuse(const std::string& what) const {
@@ -142,6 +149,7 @@ void CocoFile::read_images(std::string_view array) {
     try {
       const ExactJson parsed = parse_json(json);
       image.file_name = file_name_of(parsed);
+      refuse_secrets(parsed, "text");
       const MaskSize size = coco_size(parsed);
       image.width = size.width;
       image.height = size.height;
@@ -179,6 +187,7 @@ void CocoFile::read_annotations(std::string_view array) {
     if (json.size() > JsonLimits{}.bytes)
       refuse(fmt::format("annotation {} of its list is larger than 16 MiB", number));
     try {
+      if (has_secret(json)) refuse_secrets(parse_json(json), "text");
       const AnnotationIds ids = ids_in(json);
       if (ids.image.empty()) throw Error(ErrorKind::kCorrupt, "it has no image_id");
       if (ids.caption) ++captions;

@@ -72,6 +72,7 @@ class CocoFile {
   std::string_view text_of(const Place& place) const {
     return text().substr(place.offset, place.length);
   }
+  void refuse_secrets_of_head() const;
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;

@@ -6,6 +6,7 @@
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/secrets.h"
 #include "packhorse/dataset/url.h"
 
 namespace packhorse {
@@ -80,9 +81,16 @@ std::string file_name_of(const ExactJson& image) {
                   (name.starts_with("data:") ? std::string("data:...") : harmless_url(name)));
 }
 
-std::string shown_file_name(std::string_view name) {
-  const std::size_t query = name.find('?');
-  return printable(name.substr(0, query)) + (query == std::string_view::npos ? "" : "?...");
+void refuse_secrets(const ExactJson& value, const std::string& name) {
+  if (value.is_string() && has_secret(value.get_ref<const std::string&>()))
+    throw Error(ErrorKind::kCorrupt, "its " + name +
+                                         " holds a secret, which would be published: '" +
+                                         printable(value.get_ref<const std::string&>()) + "'");
+  if (value.is_array())
+    for (const ExactJson& inner : value) refuse_secrets(inner, name);
+  if (value.is_object())
+    for (const auto& [member, inner] : value.items())
+      if (member != "file_name" && member != "counts") refuse_secrets(inner, member);
 }
 
 std::string id_of(std::string_view json) {

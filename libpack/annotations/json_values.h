@@ -29,8 +29,11 @@ std::vector<std::uint32_t> wholes_of(const ExactJson& list, const char* name);
 /// The "file_name" of an image: the path of a file, not the address of one, which may hold a
 /// secret.
 std::string file_name_of(const ExactJson& image);
-/// A file's name as it can be shown: without what may be the query of an address.
-std::string shown_file_name(std::string_view name);
+
+/// Throws where a text in `value`, which is called `name`, holds the secret of an address: what an
+/// annotation says is published. A "file_name" is the name of a file, and "counts" are a mask: both
+/// may look so.
+void refuse_secrets(const ExactJson& value, const std::string& name);
 
 /// An id in one form for all its ways of writing: "12" for 12 and 12.0, in quotes with its
 /// characters for a text. `json` is a valid value.

@@ -274,7 +274,7 @@ void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
         ErrorKind::kUsage,
         fmt::format("the annotations name none of the images{}: they have '{}', the source '{}'",
                     use.shared.empty() ? "" : " once",
-                    file.images().empty() ? "" : shown_file_name(file.images().front().file_name),
+                    file.images().empty() ? "" : printable(file.images().front().file_name),
                     naming::join(use.first->origin, rejects.front().path)),
         file.path(),
         use.shared.empty() ? "give the annotations of these images; those of one split alone as "
@@ -283,7 +283,7 @@ void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < use.there.size(); ++i) {
     const std::string& name = file.images()[i].file_name;
     if (!use.there[i] && !use.shared.contains(hash_of(name)))
-      rejects.push_back({shown_file_name(name), "not there, but in " + use.file()});
+      rejects.push_back({printable(name), "not there, but in " + use.file()});
   }
 }
 

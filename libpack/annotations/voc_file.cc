@@ -96,13 +96,28 @@ void refuse_other_objects(const pugi::xml_node& root) {
               fmt::format("it has an <{}>, which VOC calls <object>", printable(other.name())));
 }
 
+const char* problem_of(pugi::xml_parse_status status) {
+  switch (status) {
+    case pugi::status_end_element_mismatch:
+      return "an element ends that did not begin, or the text ends too early";
+    case pugi::status_bad_end_element:
+      return "the end of an element is cut or has more than a name";
+    case pugi::status_bad_attribute:
+      return "an attribute is not name=\"value\"";
+    default:
+      return "this is not XML";
+  }
+}
+
 pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
   const pugi::xml_parse_result parsed = document.load_buffer(
       text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_fragment,
       pugi::encoding_utf8);
   if (!parsed)
     throw Error(ErrorKind::kCorrupt,
-                fmt::format("not valid XML: {} at byte {}", parsed.description(), parsed.offset));
+                fmt::format("not valid XML: line {}: {}",
+                            1 + std::count(text.begin(), text.begin() + parsed.offset, '\n'),
+                            problem_of(parsed.status)));
   std::size_t elements = 0;
   for (const pugi::xml_node& node : document.children()) {
     if (node.type() == pugi::node_element) ++elements;

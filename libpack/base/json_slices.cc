@@ -75,6 +75,7 @@ struct OnlyChecked : nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 void check_json(std::string_view text) {
+  refuse_wide_json(text);
   OnlyChecked checked;
   nlohmann::json::sax_parse(text, &checked);
 }

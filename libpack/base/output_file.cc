@@ -5,13 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <span>
 #include <system_error>
 #include <thread>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -100,7 +103,66 @@ UniqueFd open_stream(const fs::path& path, const std::stop_token& stop) {
   }
 }
 
+[[noreturn]] void refuse_output(const fs::path& path, const std::string& why) {
+  throw Error(ErrorKind::kUsage, "cannot write to it: " + why, path,
+              "name a file that does not exist yet, or remove this one first if nobody needs it");
+}
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  std::error_code code;
+  const fs::path inner = fs::canonical(file, code), outer = fs::canonical(folder, code);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+/// The folder of what a pattern such as a/b-*.tar matches, or a/b-{0..9}.tar; else the path itself.
+fs::path folder_of_pattern(const fs::path& path) {
+  std::error_code code;
+  const std::size_t pattern = path.native().find_first_of("*?[{");
+  if (pattern == std::string::npos || fs::exists(path, code)) return path;
+  return folder_of(path.native().substr(0, pattern));
+}
+
+/// By its first bytes: a text in UTF-8 has no zero byte.
+bool is_text(const fs::path& path) {
+  constexpr std::size_t kLooked = 4096, kLongestCharacter = 4;
+  const UniqueFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
+  if (!fd) return true;  // said by what opens it for writing
+  std::string head(std::min<std::uint64_t>(kLooked, file_size(fd.get(), path)), '\0');
+  read_exactly(fd.get(), 0, std::as_writable_bytes(std::span(head)), path);
+  if (head.find('\0') != std::string::npos) return false;
+  for (std::size_t cut = 0; cut < std::min(kLongestCharacter, head.size() + 1); ++cut)
+    if (is_utf8(std::string_view(head).substr(0, head.size() - cut))) return true;
+  return false;
+}
+
 }  // namespace
+
+void refuse_replacing(const fs::path& output, const std::vector<fs::path>& inputs,
+                      OutputContent content) {
+  struct stat there {
+  }, read{};
+  if (output.empty() || is_url(output.native())) return;
+  const Place place = follow(output);
+  if (place.kind != Place::Kind::kFile || ::stat(place.path.c_str(), &there) != 0 ||
+      !S_ISREG(there.st_mode))
+    return;
+  for (const fs::path& named : inputs) {
+    const fs::path input = folder_of_pattern(named);
+    if (::stat(input.c_str(), &read) != 0) continue;
+    if (read.st_dev == there.st_dev && read.st_ino == there.st_ino)
+      refuse_output(output, "it is the same file as '" + printable(input.native()) +
+                                "', which the command reads or writes");
+    if (S_ISDIR(read.st_mode) && lies_in(place.path, input))
+      refuse_output(output,
+                    "it is a file in '" + printable(input.native()) + "', which the command reads");
+  }
+  if (content == OutputContent::kText && !is_text(place.path))
+    refuse_output(output, "a text would replace a file that is none, such as an image or a shard");
+}
+
+bool is_stream(const fs::path& output) {
+  return !output.empty() && place_of(output).kind != Place::Kind::kFile;
+}
 
 OutputFile::OutputFile(const fs::path& path, const std::stop_token& stop) : path_(path) {
   const Place place = place_of(path);

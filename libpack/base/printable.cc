@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "packhorse/base/secrets.h"
+
 namespace packhorse {
 
 namespace {
@@ -81,7 +83,7 @@ std::string printable(std::string_view name) {
 }
 
 std::string printable_text(std::string_view text) {
-  return escaped(text, [](const Character& character, std::string_view bytes) {
+  return escaped(without_secrets(text), [](const Character& character, std::string_view bytes) {
     return character.bytes == 0 || is_unsafe(character.code) ? in_bytes(bytes) : std::string(bytes);
   });
 }

@@ -11,6 +11,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/secrets.h"
 #include "packhorse/dataset/dataset_directory.h"
 
 namespace packhorse {
@@ -185,9 +186,7 @@ Url parse_url(std::string_view text) {
 }
 
 std::string harmless_url(std::string_view text) {
-  const std::size_t rest = text.find("://") + 3;
-  if (text.find('@') != std::string_view::npos) return std::string(text.substr(0, rest)) + "...";
-  return printable(text.substr(0, std::min(text.find_first_of("?#"), kMostShownBytes)));
+  return printable(without_secrets(text).substr(0, kMostShownBytes));
 }
 
 std::string Url::shown() const {

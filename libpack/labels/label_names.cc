@@ -8,6 +8,7 @@
 #include "labels/unicode.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/secrets.h"
 
 namespace packhorse {
 
@@ -51,6 +52,10 @@ void check_class_name(std::string_view name, const LabelPlace& place) {
   });
   if (!is_utf8(name)) refuse("is not UTF-8", kConvertAdvice);
   if (control) refuse("has a control character or a line break", "take it out");
+  if (place.file != nullptr && without_secrets(name) != name)
+    refuse("is an address, or has parameters, which may be secrets and would be published",
+           "take out what follows the '?'; if the column does not hold classes, name the one that "
+           "does");
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(

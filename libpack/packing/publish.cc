@@ -10,6 +10,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/secrets.h"
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/shard_index.h"
@@ -33,7 +34,8 @@ std::string rejects_text(const std::vector<Reject>& rejects) {
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
   for (const Reject& reject : rejects) {
-    const nlohmann::ordered_json line = {{"path", reject.path}, {"reason", reject.reason}};
+    const nlohmann::ordered_json line = {{"path", without_secrets(reject.path)},
+                                         {"reason", without_secrets(reject.reason)}};
     text += line.dump(-1, ' ', false, kReplace) + "\n";
   }
   return text;

@@ -140,9 +140,7 @@ ReportJson to_json(const PackReport& report) {
 
 std::string pack_log_text(const PackReport& report) {
   std::string text;
-  const auto add = [&](const ReportJson& line) {
-    text += printable_json(line.dump(-1, ' ', false, ReportJson::error_handler_t::replace)) + "\n";
-  };
+  const auto add = [&](ReportJson line) { text += json_line(std::move(line)); };
   for (const Reject& reject : report.rejects)
     add({{"event", "reject"}, {"path", reject.path}, {"reason", reject.reason}});
   for (const Skip& skip : report.skips)
@@ -150,7 +148,7 @@ std::string pack_log_text(const PackReport& report) {
   for (const DuplicateGroup& group : report.duplicates) {
     ReportJson line = {{"event", "duplicate"}};
     line.update(to_json(group));
-    add(line);
+    add(std::move(line));
   }
   return text;
 }

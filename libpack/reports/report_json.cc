@@ -3,12 +3,37 @@
 #include <nlohmann/json.hpp>
 
 #include "packhorse/base/printable.h"
+#include "packhorse/base/secrets.h"
 
 namespace packhorse {
 
-std::string json_text(const ReportJson& json) {
-  return printable_json(json.dump(2, ' ', false, ReportJson::error_handler_t::replace)) + "\n";
+namespace {
+
+constexpr int kIndent = 2, kOneLine = -1;
+
+void hide_secrets(ReportJson& json) {
+  if (json.is_string()) json = without_secrets(json.get_ref<const std::string&>());
+  if (json.is_structured())
+    for (ReportJson& inner : json) hide_secrets(inner);
 }
+
+std::string text_of(const ReportJson& json, int indent) {
+  return printable_json(json.dump(indent, ' ', false, ReportJson::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace
+
+std::string json_text(ReportJson json) {
+  hide_secrets(json);
+  return text_of(json, kIndent);
+}
+
+std::string json_line(ReportJson json) {
+  hide_secrets(json);
+  return text_of(json, kOneLine);
+}
+
+std::string exact_json_text(const ReportJson& json) { return text_of(json, kIndent); }
 
 ReportJson one_report(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& paths,

@@ -15,6 +15,7 @@
 #include "packhorse/base/json.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/secrets.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
@@ -180,7 +181,7 @@ class Comparison {
   }
 
   void not_there(const std::string& path, const std::string& reason) {
-    if (rejects_.contains(path)) {
+    if (rejects_.contains(without_secrets(path))) {
       ++rejected_;
       if (reason.empty()) ++mended_;
       return;

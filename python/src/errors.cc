@@ -45,9 +45,9 @@ void translate_errors() {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
       const nb::object type = nb::module_::import_("packhorse.errors").attr(name_of(error.kind()));
-      const nb::object raised =
-          type(file_system_text(error.what()), file_system_text(error.path().native()),
-               file_system_text(error.advice()), file_system_text(error.key()));
+      const nb::object raised = type(
+          file_system_text(error.what()), file_system_text(without_secrets(error.path().native())),
+          file_system_text(error.advice()), file_system_text(without_secrets(error.key())));
       PyErr_SetObject(type.ptr(), raised.ptr());
     }
   });

@@ -25,11 +25,22 @@ PackResult result_of(const PackReport& report, const RejectLimit& rejects) {
   return {json_text(to_json(report)), rejects.allowed(report.accounting.seen)};
 }
 
+/// Before the work: what `log` must not replace are `inputs` and the files that options name.
+void check_log(const fs::path& log, std::vector<fs::path> inputs,
+               const std::map<std::string, fs::path>& labels, const TargetOptions& targets) {
+  if (log.empty()) return;
+  for (const auto* files : {&labels, &targets.files})
+    for (const auto& [split, file] : *files) inputs.push_back(file);
+  refuse_replacing(log, inputs);
+  check_output(log);
+}
+
 PackResult call_pack(const nb::bytes& source, const nb::bytes& out, const nb::dict& given,
                      const nb::bytes& log, const nb::object& progress) {
   const PackOptions options = pack_options(given);
   const fs::path from = path_of(source), to = path_of(out), log_file = path_of(log);
-  if (!log_file.empty()) check_output(log_file);
+  check_log(log_file, {from, options.list.labels.ids}, options.list.labels.files,
+            options.list.targets);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
     const PackReport report = pack(from, to, options, &done, stop);
     if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)), stop);
@@ -63,7 +74,7 @@ PackResult call_index(const std::vector<nb::bytes>& shards, const nb::dict& give
   std::vector<fs::path> named;
   for (const nb::bytes& shard : shards) named.push_back(path_of(shard));
   const fs::path log_file = path_of(log);
-  if (!log_file.empty()) check_output(log_file);
+  check_log(log_file, named, {{"", options.labels}}, options.targets);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
     const PackReport report = adopt(named, options, &done, stop);
     if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)), stop);

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from python_support import DONE, FAILED, PACKHORSE, SHAPES, USAGE, packhorse, run
+from python_support import DONE, FAILED, PACKHORSE, SHAPES, USAGE, packhorse, run, tree
 
 CLOSED = 141  # as the shell has it for a program that SIGPIPE ended
 
@@ -177,3 +177,61 @@ def test_damage_is_no_success_though_nobody_reads(place, tmp_path):
     shard.write_bytes(damaged)
     assert run_closed("inspect", "set", "--verify", "full", cwd=tmp_path)[0] == CLOSED
     assert run_closed("inspect", "nowhere", cwd=tmp_path)[0] == FAILED
+
+
+@pytest.fixture
+def read(place, tmp_path):
+    """A source, a dataset and files that commands read."""
+    shutil.copytree(place / "source", tmp_path / "source")
+    shutil.copytree(place / "set", tmp_path / "set")
+    (tmp_path / "list.csv").write_text("path,label\n" + "".join(f"source/{file.relative_to(tmp_path / 'source')},a\n" for file in images(tmp_path)))
+    (tmp_path / "classes.txt").write_text("".join(f"{name}\n" for name in sorted(os.listdir(tmp_path / "source")) if name != "notes.txt"))
+    (tmp_path / "link").symlink_to("source")
+    os.link(tmp_path / "classes.txt", tmp_path / "other name")
+    return tmp_path
+
+
+def images(folder):
+    return sorted(file for file in (folder / "source").rglob("*") if file.is_file() and file.name != "notes.txt")
+
+
+def test_an_output_replaces_nothing_that_the_command_reads(read):
+    image = images(read)[0].relative_to(read / "source")
+    before = tree(read)
+    pack = ["pack", "source", "out", "--format", "wds"]
+    for command, said in (
+        ([*pack, "--classes", "classes.txt", "--log", "classes.txt"], "it is the same file as 'classes.txt'"),
+        ([*pack, "--log", "other name", "--classes", "classes.txt"], "it is the same file as 'classes.txt'"),
+        ([*pack, "--labels", "val=list.csv", "--log", "list.csv"], "it is the same file as 'list.csv'"),
+        ([*pack, "--targets", "coco:list.csv", "--log", "./list.csv"], "it is the same file as 'list.csv'"),
+        ([*pack, "--log", f"source/{image}"], "it is a file in 'source', which the command reads"),
+        ([*pack, "--log", f"link/{image}"], "it is a file in 'source', which the command reads"),
+        ([*pack, "--log", "source/notes.txt"], "it is a file in 'source', which the command reads"),
+        (["pack", "list.csv", "out", "--format", "wds", "--log", "list.csv"], "it is the same file as 'list.csv'"),
+        (["pack", "list.csv", "out", "--format", "wds", "--log", f"source/{image}"], "a text would replace a file that is none"),
+        (["inspect", "set", "--show", "0", "-o", "set/shard-000000.tar"], "it is a file in 'set', which the command reads"),
+        (["inspect", "set", "--sheet", "set/dataset.json"], "it is a file in 'set', which the command reads"),
+        (["inspect", "set", "--report", "set/dataset.json"], "it is a file in 'set', which the command reads"),
+        (["inspect", "set", "--report", f"source/{image}", "--against", "source"], "it is a file in 'source'"),
+        (["bench", "set", "--work", "read", "--metrics", "set/dataset.json"], "it is a file in 'set', which the command reads"),
+        (["index", "set/*.tar", "--out", "new", "--log", "set/shard-000000.tar"], "it is a file in 'set', which the command reads"),
+    ):
+        result = run(*command, cwd=read)
+        assert result.code == USAGE and said in result.err and result.out == "", result
+        assert tree(read) == before, command
+
+
+def test_a_new_file_among_what_is_read_and_an_earlier_output_elsewhere_are_written(read):
+    for _ in range(2):
+        packhorse("pack", ".", "/nowhere", "--classes-at", "2", "--dry-run", "--format", "wds", "--log", "../log.jsonl", cwd=read / "source")
+        packhorse("pack", "source", "none", "--format", "wds", "--dry-run", "--log", "wds/log.jsonl" if (read / "wds").exists() else "log", cwd=read)
+        (read / "wds").mkdir(exist_ok=True)
+        packhorse("inspect", "set", "--report", "page.html", cwd=read)
+        packhorse("inspect", "set", "--show", "0", "-o", "image", cwd=read)
+    packhorse("inspect", "set", "--report", "set/page.html", cwd=read)
+    packhorse("inspect", "set", "--verify", "quick", cwd=read)
+
+
+def test_a_sheet_goes_into_what_has_no_name_for_its_kind(place):
+    assert run("inspect", "set", "--sheet", "/dev/null", cwd=place).code == DONE
+    assert run("inspect", "set", "--show", "0", "--draw", "-o", "/dev/null", cwd=place).code in (DONE, USAGE)

@@ -29,6 +29,7 @@
 #include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
+#include "packhorse/base/secrets.h"
 
 namespace packhorse::program {
 
@@ -96,9 +97,11 @@ int exit_code_of(const Error& error, int signal_received) {
 
 void print_error(const char* program, const Error& error) {
   std::string text = fmt::format("{}: error: {}", program, printable_text(error.what()));
-  if (!error.path().empty()) text += "\n  where: " + printable(error.path().native());
+  if (!error.path().empty())
+    text += "\n  where: " + without_secrets(printable(error.path().native()));
   if (!error.key().empty())
-    text += (error.path().empty() ? "\n  where: sample " : ", sample ") + printable(error.key());
+    text += (error.path().empty() ? "\n  where: sample " : ", sample ") +
+            without_secrets(printable(error.key()));
   const char* before = "\n  next:  ";  // an advice may have several lines
   for (std::string_view rest = error.advice(); !rest.empty(); before = "\n         ") {
     const std::string_view line = rest.substr(0, rest.find('\n'));

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/output_file.h"
 #include "packhorse/codecs/opencv_codecs.h"
 
 namespace packhorse::drawing {
@@ -79,6 +80,11 @@ std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
   }
   const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
   return {begin, begin + bytes.size()};
+}
+
+std::string extension_of(const std::filesystem::path& file) {
+  const std::string extension = file.extension();
+  return extension.empty() && is_stream(file) ? ".jpg" : extension;
 }
 
 }  // namespace packhorse::drawing

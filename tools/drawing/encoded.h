@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <opencv2/core.hpp>
 #include <string>
 #include <vector>
@@ -14,5 +15,9 @@ enum class Chroma { kHalved, kFull };
 /// when OpenCV does not write such pictures.
 std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
                                const std::string& extension = ".jpg");
+
+/// The extension that says how a picture is written to `file`. A device or a pipe without one gets
+/// a JPEG.
+std::string extension_of(const std::filesystem::path& file);
 
 }  // namespace packhorse::drawing

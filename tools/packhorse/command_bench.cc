@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"
 #include "packhorse/base/cpu_binding.h"
@@ -27,8 +28,8 @@ class CommandBench final : public program::Command {
     add_how(app);
     app.add_flag("--json", request_.json, "Print one JSON object");
     program::add_quiet(app, request_.quiet, program::kProgress);
-    app.add_option("--metrics", request_.metrics,
-                   "Write the loaders' counters to this file, in Prometheus' text format");
+    program::add_output(app, "--metrics", request_.metrics,
+                        "Write the loaders' counters to this file, in Prometheus' text format");
     app.footer(
         "Examples:\n"
         "  packhorse bench photos packed/wds packed/lmdb --work read,decode --cold --warm\n"

@@ -171,8 +171,8 @@ class CommandDiff final : public program::Command {
     }
     const bool one = pairs.size() == 1 && pairs.front().split.empty();
     if (json_) {
-      text = json_text(one ? objects.front()
-                           : Json{{"equal", equal}, {"datasets", std::move(objects)}});
+      text = exact_json_text(one ? objects.front()
+                                 : Json{{"equal", equal}, {"datasets", std::move(objects)}});
     }
     fmt::print("{}", text);
     return equal ? program::kDone : program::kDamage;

@@ -183,7 +183,7 @@ class CommandDuplicates final : public program::Command {
     }
     if (!other_.empty())
       std::erase_if(report.sets, [&](const auto& set) { return !on_both_sides(compared, set); });
-    fmt::print("{}", request_.json ? json_text(report_json(compared, search_, report))
+    fmt::print("{}", request_.json ? exact_json_text(report_json(compared, search_, report))
                                    : report_text(compared, report));
     return program::kDone;
   }

@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "common/checks.h"
+#include "common/outputs.h"
 #include "common/terminal.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
@@ -35,7 +36,8 @@ class CommandIndex final : public program::Command {
     program::add_jobs(app, options_.jobs);
     app.add_flag("--json", json_, "Print one JSON object");
     program::add_quiet(app, quiet_, program::kProgressAndSummary);
-    app.add_option("--log", log_file_, "Write each reject and skip to this file, as one JSON line");
+    program::add_output(app, "--log", log_file_,
+                        "Write each reject and skip to this file, as one JSON line");
     app.add_option("--classes", classes_file_,
                    "File with one class name per line, which fixes the labels")
         ->group("Samples");

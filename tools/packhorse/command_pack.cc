@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/outputs.h"
 #include "common/terminal.h"
 #include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
@@ -56,8 +57,8 @@ class CommandPack final : public program::Command {
     program::add_jobs(app, options_.jobs);
     app.add_flag("--json", json_, "Print one JSON object");
     program::add_quiet(app, quiet_, program::kProgressAndSummary)->excludes(dry_run_);
-    app.add_option("--log", log_file_,
-                   "Write each reject, skip and duplicate to this file, as one JSON line");
+    program::add_output(app, "--log", log_file_,
+                        "Write each reject, skip and duplicate to this file, as one JSON line");
     source_arguments_.setup(app, "Source", "Selection");
     app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
                  "Accept class folders that would be refused: a single one, empty ones, or ones "

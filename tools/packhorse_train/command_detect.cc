@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "common/image_limits.h"
+#include "common/outputs.h"
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "detect_outputs.h"
@@ -98,9 +99,9 @@ class CommandDetect final : public program::Command {
 
   void add_outputs(CLI::App& app) {
     app.add_flag("--json", output_.json, "Print one JSON object a line for each picture");
-    auto* coco = app.add_option("--coco", output_.coco,
-                                "Write the detections to this file as COCO's results, which "
-                                "pycocotools reads");
+    auto* coco = program::add_output(app, "--coco", output_.coco,
+                                     "Write the detections to this file as COCO's results, which "
+                                     "pycocotools reads");
     app.add_option("--annotations", output_.annotations,
                    "With --coco: take the ids of images and categories from this COCO file, by "
                    "their names (default: those that the dataset keeps, or numbers)")

@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "common/image_limits.h"
+#include "common/outputs.h"
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "detection_page.h"
@@ -32,9 +33,10 @@ class CommandEval final : public program::Command {
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
     app.add_flag("--json", json_, "Print one JSON object");
-    app.add_option("--report", report_,
-                   "To find objects: write a page of HTML with the classes' curves and the worst "
-                   "pictures");
+    program::add_output(
+        app, "--report", report_,
+        "To find objects: write a page of HTML with the classes' curves and the worst "
+        "pictures");
     app.footer(
         "Example:\n"
         "  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "common/outputs.h"
 #include "common/terminal.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/output_file.h"
@@ -15,7 +16,8 @@ class CommandExport final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app.add_option("--checkpoint", checkpoint_, "A last.pt or best.pt written by fit")->required();
-    app.add_option("-o,--output", output_, "File to write")->required();
+    program::add_output(app, "-o,--output", output_, "File to write", OutputContent::kBytes)
+        ->required();
     run_.add_device(app);
     app.footer(
         "Example:\n"

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
@@ -52,7 +53,8 @@ class CommandMeasure final : public program::Command {
     app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
-    app.add_option("--save", save_, "Also write the JSON object to this file, for scripts/plot");
+    program::add_output(app, "--save", save_,
+                        "Also write the JSON object to this file, for scripts/plot");
     remote_.setup(app, program::RemoteArguments::Cache::kNever);
     program::add_quiet(app, quiet_, program::kProgress);
     app.footer(

@@ -1,6 +1,7 @@
 #include "watch_command_options.h"
 
 #include "common/checks.h"
+#include "common/outputs.h"
 
 namespace packhorse::trainer {
 
@@ -15,8 +16,8 @@ void WatchCommandOptions::add_options(CLI::App& app) {
       ->needs(port)
       ->capture_default_str();
   auto* trace =
-      app.add_option("--trace", options_.trace,
-                     "Write a trace of some steps to this file, for https://ui.perfetto.dev");
+      program::add_output(app, "--trace", options_.trace,
+                          "Write a trace of some steps to this file, for https://ui.perfetto.dev");
   app.add_option("--trace-steps", trace_steps_,
                  "Number of steps to trace after the first 5 (10), or a range of this call's "
                  "steps, e.g. 20:30")

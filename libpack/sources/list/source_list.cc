@@ -23,6 +23,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/secrets.h"
 #include "packhorse/dataset/url.h"
 #include "sources/layout/folder_options.h"
 #include "sources/layout/folder_roles.h"
@@ -102,6 +103,18 @@ void refuse_unclear(const std::set<std::string>& values, const fs::path& path) {
   }
 }
 
+/// The texts of fields are published as they are.
+void refuse_secrets(const ListFile& list, const ListRow& row) {
+  for (std::size_t f = 0; f < row.fields.size(); ++f) {
+    if (has_secret(row.fields[f]))
+      throw Error(
+          ErrorKind::kUsage,
+          "line " + std::to_string(row.line) + ": the field '" + list.fields()[f] +
+              "' holds a secret, which would be published: '" + printable(row.fields[f]) + "'",
+          list.path(), "take it out, or choose the fields to pack: --fields none, or their names");
+  }
+}
+
 Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path& folder)
     : labels(options.classes), paths(folder) {
   std::set<std::string> names;
@@ -110,6 +123,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   bool first = true;
   for (ListFile::Reader rows = list.rows(); rows.next(row);) {
     if (!row.problem.empty()) continue;
+    refuse_secrets(list, row);
     if (std::exchange(first, false)) urls = is_url(row.path);
     const std::string place = this->place(row.path, row.problem);
     if (!row.problem.empty()) continue;

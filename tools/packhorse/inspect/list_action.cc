@@ -27,7 +27,7 @@ int ListAction::run(const std::vector<std::filesystem::path>& paths,
     }
     if (request_.json) objects.push_back({{"path", path.string()}, {"samples", samples}});
   }
-  if (request_.json) fmt::print("{}", json_text(one_report(request_.path, paths, objects)));
+  if (request_.json) fmt::print("{}", exact_json_text(one_report(request_.path, paths, objects)));
   return program::kDone;
 }
 

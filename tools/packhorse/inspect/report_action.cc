@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/checks.h"
+#include "common/outputs.h"
 #include "common/program.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
@@ -40,9 +41,9 @@ std::size_t damaged_in(const ReportSection& section) {
 void ReportAction::setup(CLI::App& app) {
   constexpr const char* kGroup = "Report";
   auto* report =
-      app.add_option(
-             "--report", file_,
-             "Write a page about the dataset (.html); with --verify, also about its findings")
+      program::add_output(
+          app, "--report", file_,
+          "Write a page about the dataset (.html); with --verify, also about its findings")
           ->group(kGroup);
   app.add_option("--report-classes", classes_, "Show pictures of at most this many classes")
       ->check(program::in_range(0, 10'000))

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "common/checks.h"
+#include "common/outputs.h"
 #include "common/terminal.h"
 #include "drawing/encoded.h"
 #include "inspect/sample_picks.h"
@@ -36,10 +37,11 @@ constexpr std::int64_t kMostPixels = 200'000'000;
 
 void SheetAction::setup(CLI::App& app) {
   constexpr const char* kGroup = "Contact sheet";
-  auto* sheet =
-      app.add_option("--sheet", file_,
-                     "Write a contact sheet of samples with their classes and numbers (.jpg, .png)")
-          ->group(kGroup);
+  auto* sheet = program::add_output(
+                    app, "--sheet", file_,
+                    "Write a contact sheet of samples with their classes and numbers (.jpg, .png)",
+                    OutputContent::kBytes)
+                    ->group(kGroup);
   app.add_option("--sheet-of", of_,
                  "random: drawn from all samples; per-class: some of each class; first: the first "
                  "ones in stored order. --class and --samples narrow the choice")
@@ -85,7 +87,7 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
   const bool printed =
       write_output(file_,
                    encoded(sheet, layout.object_classes.empty() ? Chroma::kHalved : Chroma::kFull,
-                           std::filesystem::path(file_).extension().string()),
+                           drawing::extension_of(file_)),
                    stop);
   report(dataset, tiles, layout, sheet.size(), printed);
   const auto damaged = [](const Tile& tile) { return !tile.damage.empty(); };

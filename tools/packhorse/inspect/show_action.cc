@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "common/outputs.h"
 #include "common/terminal.h"
 #include "drawing/draw_objects.h"
 #include "drawing/encoded.h"
@@ -27,8 +28,9 @@ void ShowAction::setup(CLI::App& app) {
   auto* show =
       app.add_option("--show", show_, "Show the sample with this number, key or source path");
   auto* output =
-      app.add_option("-o,--output", output_,
-                     "With --show: write the image's bytes to this file (- = standard output)")
+      program::add_output(app, "-o,--output", output_,
+                          "With --show: write the image's bytes to this file (- = standard output)",
+                          OutputContent::kBytes)
           ->needs(show);
   auto* field = app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
                     ->needs(output);
@@ -52,8 +54,8 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths,
     return program::kDone;
   }
   if (!output_.empty() && write_output(output_, bytes, stop)) return program::kDone;
-  fmt::print(
-      "{}", request_.json ? json_text(sample_json(dataset, sample)) : sample_line(dataset, sample));
+  fmt::print("{}", request_.json ? exact_json_text(sample_json(dataset, sample))
+                                 : sample_line(dataset, sample));
   return program::kDone;
 }
 
@@ -90,7 +92,7 @@ std::vector<std::byte> ShowAction::drawn(const PackedDataset& dataset, std::size
     fmt::print(stderr, "note: only the largest {} of {} objects are drawn\n",
                program::with_commas(kMostDrawn), program::with_commas(tile.objects));
   }
-  return encoded(tile.picture, Chroma::kFull, std::filesystem::path(output_).extension().string());
+  return encoded(tile.picture, Chroma::kFull, drawing::extension_of(output_));
 }
 
 /// The bytes of a field, or of the image as a file; raw pixels become a NumPy file.

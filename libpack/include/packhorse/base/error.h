@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "packhorse/base/secrets.h"
+
 namespace packhorse {
 
 /// The kinds of Error. Programs choose their exit code and advice by them.
@@ -22,15 +24,16 @@ enum class ErrorKind {
 
 /// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()`
 /// and `key()` say where (empty when not applicable); `advice()` says what to do next (may be
-/// empty).
+/// empty). What it says never holds the secrets of an address (secrets.h); whoever shows its path
+/// or key hides them.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, std::filesystem::path path = {},
-        std::string advice = {}, std::string key = {})
-      : std::runtime_error(what),
+        const std::string& advice = {}, std::string key = {})
+      : std::runtime_error(without_secrets(what)),
         kind_(kind),
         path_(std::move(path)),
-        advice_(std::move(advice)),
+        advice_(without_secrets(advice)),
         key_(std::move(key)) {}
 
   ErrorKind kind() const { return kind_; }

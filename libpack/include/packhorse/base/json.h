@@ -52,7 +52,9 @@ inline std::string json_problem(const nlohmann::detail::exception& error) {
   const std::string_view text = error.what();
   const std::size_t end = text.starts_with('[') ? text.find("] ") : std::string_view::npos;
   std::string problem(end == std::string_view::npos ? text : text.substr(end + 2));
-  constexpr std::string_view kParse = "parse error at ";
+  constexpr std::string_view kParse = "parse error at ", kNumber = "number overflow parsing ";
+  if (problem.starts_with(kNumber))
+    return "the number " + problem.substr(kNumber.size()) + " is too large";
   if (!problem.starts_with(kParse)) return problem;
   problem.erase(0, kParse.size());
   const auto says = [&](const char* words) { return problem.find(words) != std::string::npos; };
@@ -62,6 +64,17 @@ inline std::string json_problem(const nlohmann::detail::exception& error) {
                            : says("control character") ? "a control character in a text"
                                                        : "this is not JSON";
   return problem.substr(0, problem.find(": ") + 2) + what;
+}
+
+/// Throws Error(kCorrupt) for UTF-16 or UTF-32, which begin with their mark or have zero bytes:
+/// JSON is UTF-8 (RFC 8259, 8.1).
+inline void refuse_wide_json(std::string_view text) {
+  const std::string_view head = text.substr(0, 4);
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff") ||
+      head.find('\0') != std::string_view::npos)
+    throw Error(ErrorKind::kCorrupt,
+                "it is in UTF-16 or UTF-32, where JSON is UTF-8: `iconv -f UTF-16 -t UTF-8 FILE > "
+                "NEW` converts it");
 }
 
 /// Limits on one text. The defaults fit all that packhorse writes except manifests, which have
@@ -97,6 +110,7 @@ Json parse_json(std::string_view text, const JsonLimits& limits, const Keep& kee
     }
     return keep(depth, event, value);
   };
+  refuse_wide_json(text);
   try {
     return Json::parse(text, watch);
   } catch (const typename Json::exception& error) {

@@ -19,7 +19,7 @@ namespace packhorse {
 std::string printable(std::string_view name);
 
 /// Does the same for a sentence that may hold names, but keeps backslashes, so that names already
-/// made printable do not change.
+/// made printable do not change. Hides secrets of addresses (secrets.h).
 std::string printable_text(std::string_view text);
 
 /// Does the same for JSON that a library wrote, and keeps its meaning: escaped characters become

@@ -24,8 +24,7 @@ struct Url {
 /// characters, parts "." or "..", and for more than 4 KiB. Messages never show the query.
 Url parse_url(std::string_view text);
 
-/// Any text that begins like a URL, as it can be shown: without its query, and without all behind
-/// the scheme where it may have a password.
+/// Any text that begins like a URL, as it can be shown: without secrets, and not too long.
 std::string harmless_url(std::string_view text);
 
 /// RFC 3986: everything but letters, digits and "-._~" as %XX; slashes stay where `keep_slashes`.

@@ -12,8 +12,13 @@ namespace packhorse {
 using ReportJson = nlohmann::ordered_json;  ///< members stay in the order they were put in
 
 /// The text of a report, with a line break at its end. Text in it that is not UTF-8 (file names may
-/// be anything) is replaced character by character, and what could steer a terminal is escaped.
-std::string json_text(const ReportJson& json);
+/// be anything) is replaced character by character, what could steer a terminal is escaped, and
+/// secrets of addresses are hidden (secrets.h).
+std::string json_text(ReportJson json);
+/// The same on one line.
+std::string json_line(ReportJson json);
+/// The same for the samples of datasets: their names are the names of files, and all is shown.
+std::string exact_json_text(const ReportJson& json);
 
 /// Combines reports on the datasets `paths`, which were found at `path`: one dataset gives its own
 /// report, a directory of splits {"datasets": [...]}.

@@ -123,4 +123,33 @@ TEST_CASE("output file: directories, sockets, URLs and places that are not there
   CHECK(std::distance(fs::directory_iterator(directory.path()), {}) == 1);
 }
 
+TEST_CASE("output file: nothing that is read is replaced, by whatever name") {
+  const TemporaryDirectory directory;
+  fs::create_directories(directory / "source/inner");
+  put(directory / "source/inner/1.jpg", "image");
+  put(directory / "labels.csv", "path,label");
+  fs::create_symlink("source", directory / "link");
+  fs::create_hard_link(directory / "labels.csv", directory / "other");
+  const std::vector<fs::path> inputs = {directory / "source", directory / "none",
+                                        directory / "labels.csv"};
+  for (const char* name : {"labels.csv", "other", "source/inner/1.jpg", "link/inner/1.jpg"})
+    CHECK(kind_of_error([&] { refuse_replacing(directory / name, inputs); }) == ErrorKind::kUsage);
+  for (const char* name : {"new", "source/new", "source/inner", ""})
+    refuse_replacing(name[0] == 0 ? fs::path() : directory / name, inputs);
+  CHECK(kind_of_error([&] {
+          refuse_replacing(directory / "source/inner/1.jpg", {directory / "source/*/1*.jpg"});
+        }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("output file: a text replaces texts alone") {
+  const TemporaryDirectory directory;
+  put(directory / "binary", std::string("a\0b", 3));
+  put(directory / "latin", "caf\xe9 caf\xe9");
+  put(directory / "text", std::string(4095, 'a') + "\u00e9");
+  for (const char* name : {"binary", "latin"})
+    CHECK(kind_of_error([&] { refuse_replacing(directory / name, {}); }) == ErrorKind::kUsage);
+  refuse_replacing(directory / "text", {});
+  refuse_replacing(directory / "binary", {}, OutputContent::kBytes);
+}
+
 }  // namespace packhorse

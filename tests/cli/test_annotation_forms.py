@@ -395,3 +395,21 @@ def test_texts_beside_images_are_named_with_a_command_that_packs_them(tmp_path, 
     done = run(*command, "--format=wds", "--json")
     assert done.code == DONE and done.json["packed"] == 1, done
     assert ("objects" in done.json) == (words == "labels of YOLO")
+
+
+def test_faults_of_json_and_xml_are_told_in_plain_words(tmp_path):
+    coco(tmp_path / "number")
+    coco(tmp_path / "wide")
+    for name, change in (("number", lambda text: text.replace("100", "1e999", 1).encode()), ("wide", lambda text: text.encode("utf-16"))):
+        file = tmp_path / name / "annotations/instances.json"
+        file.write_bytes(change(file.read_text()))
+    voc(tmp_path / "xml", voc_xml("cat", 1, 1, 9, 9), voc_xml("cat", 1, 1, 9, 9).replace("</object>", "\n</objekt>"))
+    for name, code, words in (
+        ("number", USAGE, "the number '1e999' is too large"),
+        ("wide", USAGE, "it is in UTF-16 or UTF-32, where JSON is UTF-8: `iconv -f UTF-16 -t UTF-8 FILE > NEW` converts it"),
+        ("xml", DAMAGE, "line 2: an element ends that did not begin, or the text ends too early"),
+    ):
+        result = run("pack", tmp_path / name, tmp_path / "out", "--format=wds")
+        assert result.code == code and words in result.err, result
+        for word in ("overflow", "byte ", "exception", "tag"):
+            assert word not in result.err, result

@@ -4,7 +4,7 @@ import json
 
 import annotated_support as made
 import pytest
-from python_support import DAMAGE, DONE, PACKHORSE, USAGE, packhorse, put, rejects_of, run, tree
+from python_support import DAMAGE, DONE, USAGE, packhorse, run, tree
 
 URLS = (
     "https://h/1.ppm?token=SECRET",
@@ -134,7 +134,7 @@ def test_the_command_line_does_not_show_it(source, tmp_path, url):
         ["inspect", data, "--show", url],
         ["inspect", data, "--show", "0", "-o", url + "/x"],
         ["inspect", data, "--report", url + "/x"],
-        ["inspect", data, "--sheet", url],
+        ["inspect", data, "--sheet", url + "/x"],
         ["inspect", data, "--against", url],
         ["inspect", data, "--class", url, "--list"],
         ["index", url],
@@ -144,7 +144,7 @@ def test_the_command_line_does_not_show_it(source, tmp_path, url):
         [url],
     ):
         result = hidden(run(*command))
-        assert result.code != DONE, result
+        assert result.code != DONE or "--dry-run" in command, result
 
 
 def test_yaml_and_xml_do_not_show_it(tmp_path):
@@ -160,15 +160,12 @@ def test_yaml_and_xml_do_not_show_it(tmp_path):
 
 
 def test_names_of_files_that_are_there_are_packed_and_listed_exactly(tmp_path):
-    names = ["a.ppm?size=3", "a.ppm?token=1", "a.ppm?token=2"]
+    names = [f"{folder}/{folder}{query}.ppm" for folder in "cd" for query in ("?size=3", "?token=1", "?token=2")]
     for i, name in enumerate(names):
-        made.image(tmp_path / "made.ppm", i)
-        for folder in "cd":
-            put(tmp_path / f"s/{folder}/{name}.ppm", (tmp_path / "made.ppm").read_bytes() + folder.encode())
+        made.image(tmp_path / "s" / name, i)
     packhorse("pack", tmp_path / "s", tmp_path / "out", "--format=wds")
-    wanted = sorted(f"{folder}/{name}.ppm" for folder in "cd" for name in names)
-    assert sorted(line.split("\t")[-1] for line in packhorse("inspect", tmp_path / "out", "--list").out.splitlines()) == wanted
-    assert sorted(one["path"] for one in packhorse("inspect", tmp_path / "out", "--list", "--json").json["samples"]) == wanted
+    assert sorted(line.split("\t")[-1] for line in packhorse("inspect", tmp_path / "out", "--list").out.splitlines()) == names
+    assert sorted(one["path"] for one in packhorse("inspect", tmp_path / "out", "--list", "--json").json["samples"]) == names
     packhorse("inspect", tmp_path / "out", "--against", tmp_path / "s")
     packhorse("unpack", tmp_path / "out", tmp_path / "back")
     assert tree(tmp_path / "back") == tree(tmp_path / "s")

@@ -86,6 +86,8 @@ std::string without_users(std::string_view word, bool& address) {
     const std::size_t user = end_of_user(word, at, last);
     if (user == kNone) continue;
     out.append(word.substr(taken, at - taken)).append(kHidden);
+    // The @ of a password, or of a query.
+    if (word.substr(at, user - at).find('?') != kNone) return out;
     taken = at = user;
   }
   return out.append(word.substr(taken));

@@ -12,6 +12,7 @@
 #include "packhorse/base/file.h"
 #include "sources/adoptable.h"
 #include "sources/annotated/annotated_kind.h"
+#include "sources/annotated/annotated_readings.h"
 #include "sources/annotated/voc_look.h"
 #include "sources/annotated/yolo_source.h"
 #include "sources/archive/source_archive.h"
@@ -42,10 +43,21 @@ void refuse(const Doubt& doubt, const fs::path& source) {
   throw Error(ErrorKind::kUsage, doubt.what, source, doubt.advice);
 }
 
+namespace {
+
+constexpr SourceKind with_annotated_readings(SourceKind kind) {
+  kind.open = [](const fs::path& path) { return folder::open_with(path, annotated_readings); };
+  return kind;
+}
+
+}  // namespace
+
 std::span<const SourceKind> all_sources() {
-  static constexpr std::array kSources = {
-      kPackedSource, kWebDatasetSource, kArraysSource, kArchiveSource, kListSource,
-      kCocoSource,   kHfSource,         kYoloSource,   kVocSource,     kFolderSource};
+  static constexpr std::array kSources = {kPackedSource, kWebDatasetSource,
+                                          kArraysSource, kArchiveSource,
+                                          kListSource,   kCocoSource,
+                                          kHfSource,     kYoloSource,
+                                          kVocSource,    with_annotated_readings(kFolderSource)};
   return kSources;
 }
 

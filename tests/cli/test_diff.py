@@ -112,7 +112,7 @@ def test_fields_are_compared(tmp_path):
     report = diff(tmp_path / "a", tmp_path / "b")
     assert some(report["counts"]) == {"fields": 2}
     assert [c["a"]["path"] for c in report["changes"]] == ["class-0/000002.jpg", "class-1/000005.jpg"]
-    pack(source, tmp_path / "c", "--format", "wds", "--no-shuffle")
+    pack(source, tmp_path / "c", "--format", "wds", "--no-shuffle", "--classes-at", "1")
     report = diff(tmp_path / "b", tmp_path / "c")
     assert some(report["counts"]) == {"fields": 7}
     assert {"name": "fields", "a": "txt", "b": ""} in report["settings"]

@@ -61,7 +61,7 @@ def names(tmp_path_factory):
     """A list that names three files again and again."""
     root = tmp_path_factory.mktemp("list")
     files = [put(root / f"{i}{LONG}.png", tiny(i)) for i in range(3)]
-    rows = "".join(f"{files[i % 3].name},{i % 2}\n" for i in range(COUNT))
+    rows = "".join(f"{files[i % 3].name},{i % 3 % 2}\n" for i in range(COUNT))
     return put(root / "list.csv", "path,label\n" + rows)
 
 

@@ -34,7 +34,7 @@ def source(tmp_path_factory):
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_flip_and_every_cut_is_found(source, tmp_path, form, flips, cuts):
     out = tmp_path / "out"
-    pack(source, out, "--format", form.removesuffix("-zstd"), "--shard-samples", "8", *FORMATS[form])
+    pack(source, out, "--format", form.removesuffix("-zstd"), "--classes-at", "1", "--shard-samples", "8", *FORMATS[form])
     dice = random.Random(f"{form} {flips}")
     sizes = {file: (out / file).stat().st_size for file in files_of(out)}
     data = [file for file in sizes if file.startswith("shard-") and not file.endswith(".index")]

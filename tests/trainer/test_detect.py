@@ -248,11 +248,11 @@ def test_ids_and_splits_that_do_not_fit_are_refused(packed, learnt, tmp_path):
 
 
 def test_weights_find_objects_with_the_names_they_were_trained_for(packed, learnt, tmp_path):
-    (tmp_path / "names").write_bytes(b"r\xe9d\nblue\ngreen\n")
+    (tmp_path / "names").write_bytes("réd\nblue\ngreen\n".encode())
     (tmp_path / "turned").write_text("green\nblue\nred\n")
     weights = ["--weights", learnt[0], "--arch", "yolox-nano", "--image-size", SIDE]
     found = lines(detect(packed, *weights, "--json", "--classes", tmp_path / "names"))
-    assert len(found) == 8 and {told["class"] for one in found for told in one["objects"]} == {"r\\xe9d", "blue"}
+    assert len(found) == 8 and {told["class"] for one in found for told in one["objects"]} == {"réd", "blue"}
     done = train("detect", packed, *weights)
     assert done.code == USAGE and "--classes" in done.err
     done = train("detect", packed, *weights, "--classes", tmp_path / "turned")

@@ -29,7 +29,8 @@ namespace {
 
 class FolderSource final : public Source {
  public:
-  explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
+  FolderSource(const fs::path& root, SourceContents::AnnotatedReadings readings)
+      : folder_(root), root_(root), readings_(std::move(readings)) {}
 
   Listing list(const ListOptions& options) override {
     fields_ = FieldSet(options.fields, root_);
@@ -43,6 +44,7 @@ class FolderSource final : public Source {
           folder_.read(entry.path, entry.size, bytes);
         });
     contents.disk = root_;
+    contents.annotated_readings = readings_;
     leave_out(contents, options.exclude);
     layout_ = find_layout(contents, fields_, options, root_);
     std::vector<FieldFile> field_files = std::move(contents.field_files);
@@ -207,6 +209,7 @@ class FolderSource final : public Source {
 
   ListedFolder folder_;
   fs::path root_;
+  SourceContents::AnnotatedReadings readings_;
   FieldSet fields_;
   Layout layout_;
   std::optional<Payloads> payloads_;  ///< of the splits that are archives
@@ -220,6 +223,11 @@ bool probe(const fs::path& path) {
   return fs::is_directory(path, code);
 }
 
-std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<FolderSource>(path); }
+std::unique_ptr<Source> open(const fs::path& path) { return open_with(path, {}); }
+
+std::unique_ptr<Source> open_with(const fs::path& path,
+                                  SourceContents::AnnotatedReadings readings) {
+  return std::make_unique<FolderSource>(path, std::move(readings));
+}
 
 }  // namespace packhorse::folder

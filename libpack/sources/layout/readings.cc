@@ -15,7 +15,6 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/class_list.h"
-#include "sources/annotated/annotated_readings.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/lay_out.h"
@@ -127,7 +126,9 @@ class Readings {
   std::string in_words() {
     const Doubt& doubt = layout_.doubts.front();
     if (!contents_.datasets.empty()) return beside_datasets();
-    const Names annotated = annotated_readings(layout_, contents_, options_, source_);
+    Names annotated;
+    if (contents_.annotated_readings)
+      annotated = contents_.annotated_readings(layout_, contents_, options_, source_);
     try_splits();
     if (!options_.labels.for_all()) {
       try_without_archives();

@@ -16,6 +16,9 @@
 
 namespace packhorse {
 
+struct Layout;
+struct ListOptions;
+
 /// A file that may be the field of an image elsewhere in the source.
 struct FieldFile {
   std::string path;  ///< in the source
@@ -65,6 +68,11 @@ struct SourceContents {
       read_archive;
   /// The folder on a disk that it is; empty for an archive or a bucket, whose files are not opened.
   std::filesystem::path disk;
+  /// Readings with the annotations in the source, as advice has them; tried. Null: none are tried.
+  using AnnotatedReadings = std::function<std::vector<std::string>(
+      const Layout&, const SourceContents&, const ListOptions&,
+      const std::filesystem::path& source)>;
+  AnnotatedReadings annotated_readings;
 };
 
 /// Makes SourceContents::look of a function that reads an image, and may throw.

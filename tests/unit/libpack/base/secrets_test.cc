@@ -24,7 +24,7 @@ const std::pair<std::string, std::string> kSecrets[] = {
     {"https://user:SECRET@h/a@2x.ppm", "https://...@h/a@2x.ppm"},
     {"https://SECRET@h", "https://...@h"},
     {"https://user:SEC/RET@h/a", "https://...@h/a"},
-    {"https://user:SEC?RET@h/a", "https://...@h/a"},
+    {"https://user:SEC?RET@h/a", "https://..."},
     {"https://user:SEC@RET@h/a", "https://...@h/a"},
     {"https://proxy/https://user:SECRET@h/a", "https://proxy/https://...@h/a"},
     {"val=https://h/a?SECRET", "val=https://h/a?..."},

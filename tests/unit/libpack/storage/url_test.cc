@@ -108,7 +108,7 @@ TEST_CASE("url: what cannot be one is refused") {
 }
 
 TEST_CASE("url: an error shows neither a password nor a query") {
-  for (const char* const text :
+  for (const std::string text :
        {"https://user:secret@host/a", "https://user:sec/secret@host/a", "https://u:s?secret@host/",
         "https://u:secret#@host/", "https://host/a?sig=secret#b", "https://host:x/a?sig=secret",
         "https://host/%zz?sig=secret", "https://host/a?sig=secret%", "s3://bucket/a?sig=secret",
@@ -117,7 +117,7 @@ TEST_CASE("url: an error shows neither a password nor a query") {
     CHECK(!says(refusal(text), "secret"));
   }
   CHECK(says(refusal("https://u:s@host/a"), "a user or a password"));
-  CHECK(says(refusal("https://host:x/a?b"), "'https://host:x/a'"));
+  CHECK(says(refusal("https://host:x/a?b"), "'https://host:x/a?...'"));
   CHECK(says(refusal("s3://bucket/\x1b[31m"), "\\x1b[31m"));
 }
 

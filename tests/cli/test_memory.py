@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
     """Files in 17 class folders, which file systems list in an order of their own; links, as they take no room."""
     root = tmp_path_factory.mktemp("folder") / "source"
     for label in range(17):
-        image = put(root / f"class-{label}/first.png", tiny(label))
+        image = put(root / f"class-{label}/{COUNT // 17}{LONG}.png", tiny(label))
         for i in range(COUNT // 17):
             os.link(image, root / f"class-{label}/{i}{LONG}.png")
     return root

@@ -463,7 +463,7 @@ def cases():
     fields = {"make": lambda folder: make_source(folder, photos(6), fields=True)}
     found = [
         pack_case("pack-wds", "--format", "wds", *two),
-        pack_case("pack-wds-zstd", "--format", "wds", "--compress", "zstd", *two, **fields),
+        pack_case("pack-wds-zstd", "--format", "wds", "--compress", "zstd", "--fields", "none", *two, **fields),
         pack_case("pack-lmdb", "--format", "lmdb", *two),
         pack_case("pack-lmdb-members", "--format", "lmdb-members", "--fields", "json", *two, **fields),
         pack_case("pack-hdf5", "--format", "hdf5", *two),

@@ -66,9 +66,15 @@ def letters(rng, classes):
 
 
 def parts(rng, classes):
-    stem = rng.choice(["part_", "fold", "batch-", "images_part_", "video", "chunk ", "set"])
+    name = rng.choice([
+        "part_{}", "fold{}", "batch-{}", "images_part_{}", "video{}", "chunk {}", "set{}", "subject0{}_session1", "2021-05-0{}",
+        "2011_09_2{}_drive_0001_sync",
+    ])  # fmt: skip
     start = rng.randint(0, 1)
-    images = {f"{stem}{start + i}/{rng.getrandbits(40):x}.jpg": ("", "") for i in range(rng.randint(2, 4)) for _ in range(rng.randint(1, 3))}
+    numbers = [str(start + i) for i in range(rng.randint(2, 4))]
+    if name in ("part_{}", "batch-{}"):
+        numbers = rng.choice([numbers, "abcd"[: len(numbers)], ["I", "II", "III", "IV"][: len(numbers)]])
+    images = {f"{name.format(n)}/{rng.getrandbits(40):x}.jpg": ("", "") for n in numbers for _ in range(rng.randint(1, 3))}
     return Tree(images, ambiguous=len({path.split("/")[0] for path in images}) > 1)
 
 
@@ -86,15 +92,26 @@ def copies(rng, classes):
 
 
 def masks(rng, classes):
-    suffix = rng.choice(["_mask.png", "-seg.png", "_depth.tif", ".png", "_GT.bmp"])
+    name = rng.choice(["{}_mask.png", "{}-seg.png", "{}_depth.tif", "{}.png", "{}_GT.bmp", "mask_{}.png", "{} (mask).png", "{}_mask.png"])
     images = class_folders(rng, "", classes, "")
-    return Tree(images | {path[:-4] + suffix: ("", "") for path in images}, ambiguous=True)
+    marked = rng.random() < 0.3 and "mask" in name  # "1_image.jpg" beside "1_mask.png"
+    companions = {}
+    for path in list(images):
+        folder, file = path.split("/")
+        companions[f"{folder}/{name.format(file[:-4])}"] = ("", "")
+        if marked:
+            images[f"{folder}/{file[:-4]}_image.jpg"] = images.pop(path)
+    return Tree(images | companions, ambiguous=True)
 
 
 def renderings(rng, classes):
     stems = [f"{rng.getrandbits(30):x}" for _ in range(rng.randint(2, 5))]
     folders = rng.choice([("HR", "LR"), ("rgb", "depth"), ("x2", "x4", "orig"), ("A", "B"), ("rgb", "ir", "uv", "x", "y", "z")])
-    return Tree({f"{folder}/{stem}.png": ("", "") for folder in folders for stem in stems}, ambiguous=True)
+    ending = rng.choice(["", "", "_{}", "-{}"])
+    images = {f"{folder}/{stem}{ending.format(folder.lower())}.png": ("", "") for folder in folders for stem in stems}
+    if len(stems) > 3:  # one lacks a picture
+        images.pop(rng.choice(sorted(images)))
+    return Tree(images, ambiguous=True)
 
 
 def deeper(rng, classes):
@@ -120,6 +137,32 @@ def stray(rng, classes):
     return tree
 
 
+def beside_splits(rng, classes):
+    tree = splits(rng, classes)
+    tree.images["logo.jpg"] = ("", "")
+    tree.ambiguous = True
+    return tree
+
+
+def archives(rng, classes):
+    """A class or a split is an archive still, or has been unpacked beside it."""
+    tree = rng.choice([plain, splits])(rng, classes)
+    unpacked = rng.random() < 0.5
+    name = rng.choice(sorted({path.split("/")[0] for path in tree.images})) if unpacked else "zebra"
+    tree.others.append(name + rng.choice([".zip", ".tar", ".tar.gz"]))
+    tree.ambiguous = not unpacked
+    return tree
+
+
+def texts(rng, classes):
+    """Texts beside the images, which may be labels."""
+    tree = rng.choice([plain, splits])(rng, classes)
+    ending = rng.choice([".txt", ".xml", ".json", ".cls"])
+    tree.others += [path[:-4] + ending for path in tree.images]
+    tree.ambiguous = True
+    return tree
+
+
 def flat(rng, classes):
     return Tree({f"{i}.jpg": ("", "") for i in range(3)}, ambiguous=True)
 
@@ -134,7 +177,7 @@ def empty(rng, classes):
 
 def twins(rng, classes):
     """Two classes that people cannot tell apart."""
-    pair = rng.choice([("Cat", "cat"), ("caf\u00e9", "cafe\u0301"), ("ÉTÉ", "été")])
+    pair = rng.choice([("Cat", "cat"), ("caf\u00e9", "cafe\u0301"), ("ÉTÉ", "été"), ("cat", "cat "), ("cat", "cat\u200b")])
     return Tree(class_folders(rng, "", pair, ""), ambiguous=True)
 
 
@@ -153,8 +196,8 @@ def domains(rng, classes):
     return Tree(images, ambiguous=True)
 
 
-KINDS = [plain, plain, splits, splits, letters, parts, parts_of_classes, copies, masks, renderings, deeper, examples, stray, flat,
-         flat_splits, empty, twins, other_classes, domains]  # fmt: skip
+KINDS = [plain, plain, plain, splits, splits, splits, letters, parts, parts, parts_of_classes, copies, masks, masks, renderings, deeper,
+         examples, stray, beside_splits, archives, texts, flat, flat_splits, empty, twins, other_classes, domains]  # fmt: skip
 
 
 def make(seed):

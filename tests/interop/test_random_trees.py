@@ -29,7 +29,7 @@ def build(tree, folder):
     for path in tree.images:
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        of_stem = zlib.crc32(re.split("[._]", file.name)[0].encode())  # renderings of one picture have its proportions
+        of_stem = zlib.crc32(re.split("[._-]", file.name)[0].encode())  # renderings of one picture have its proportions
         file.write_bytes(PICTURES[of_stem % len(PICTURES)])
     for path in tree.others:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

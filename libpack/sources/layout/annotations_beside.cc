@@ -323,8 +323,7 @@ AnnotationsBeside annotations_beside(const Layout& layout, const SourceContents&
 bool leaves_open(const ListOptions& options) {
   const FieldChoice& fields = options.fields;
   return options.classes_at == 0 && options.labels.empty() && options.classes.empty() &&
-         options.targets.empty() && fields.places.empty() &&
-         !(fields.names && !fields.names->empty());
+         options.targets.empty() && fields.places.empty() && !fields.names;
 }
 
 void doubt_unread_annotations(Layout& layout, const SourceContents& contents,

@@ -29,6 +29,7 @@ constexpr std::size_t kMostNames = 8192;    // of files in a folder whose words 
 constexpr std::size_t kMostAffixes = 8;     // that an image's name may have
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
@@ -230,7 +231,8 @@ class FolderCompanions {
     }
     for (std::size_t i = 0; i < files.size(); ++i)
       for (std::size_t j = i + 1; j < files.size(); ++j)
-        if (files[i].second != files[j].second && files[i].first.text != files[j].first.text)
+        if (files[i].second != files[j].second && files[i].first.text != files[j].first.text &&
+            !has_digit(files[i].first.text) && !has_digit(files[j].first.text))
           says_beside(files[i].first.text) ? add(files[j], files[i]) : add(files[i], files[j]);
   }
 
@@ -493,7 +495,8 @@ std::optional<Companions> companions_in(const SourceContents& contents, const La
                });
   const Companions* most = nullptr;
   for (const auto& [words, one] : all) {
-    if (one.companions.count < 2 && !one.many) continue;
+    const bool few = one.companions.place.empty() || !one.many;
+    if (one.companions.count < 2 && few) continue;
     if (most == nullptr || one.companions.count > most->count) most = &one.companions;
   }
   return most == nullptr ? std::nullopt : std::optional(*most);

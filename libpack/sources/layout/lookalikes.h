@@ -36,7 +36,8 @@ struct Companions {
 /// The most frequent such companions: at least two, or half of the images of a class folder;
 /// nothing when there are none. A file that differs in its extension alone is none if it has other
 /// proportions. Names that differ in a word, such as 1_left.png and 1_right.png, are companions if
-/// the word says so ("mask"), or the pictures are stored otherwise (of one channel, of 16 bits).
+/// there are two and the word says so ("mask"), or the pictures are stored otherwise (of one
+/// channel, of 16 bits).
 std::optional<Companions> companions_in(const SourceContents& contents, const Layout& layout);
 
 }  // namespace packhorse

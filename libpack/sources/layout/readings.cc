@@ -362,7 +362,7 @@ class Readings {
   void try_folders() {
     std::error_code code;
     if (fs::is_regular_file(source_, code)) return;  // what is in an archive is no source
-    if (fields_.any_elsewhere()) return;             // their places are in this source
+    if (fields_.any_elsewhere() || options_.split_folders) return;  // they are in this source
     std::vector<Id> folders;
     for (Id id = 1; id < tree_.size(); ++id) {
       const Tree::Folder& folder = tree_[id];

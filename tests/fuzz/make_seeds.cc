@@ -134,7 +134,8 @@ void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
   options.image = image;
   options.zstd_level = zstd_level;
   options.transform.size = options.transform.short_side = 8;
-  if (format != "lmdb") options.list.fields.names = {"json"};
+  options.list.fields.names =
+      format == "lmdb" ? std::vector<std::string>() : std::vector<std::string>{"json"};
   pack(source, out, options);
   const std::string name = out.filename();
   for (const auto& entry : fs::recursive_directory_iterator(out)) {

@@ -154,6 +154,13 @@ class Trials {
     return listing.doubts.empty() && images > 0 ? std::optional(images) : std::nullopt;
   }
 
+  static bool some_lack_fields(const Listing& listing) {
+    for (const SplitListing& split : listing.splits)
+      for (std::size_t i = 0; i < split.entries.size(); ++i)
+        if (split.entries.facts(i).fields == 0) return true;
+    return false;
+  }
+
   void tell(const std::string& option, std::uint64_t images, const std::string& what) {
     const std::uint64_t all = contents_.images.size();
     told_.push_back(fmt::format(
@@ -168,6 +175,7 @@ class Trials {
       const std::unique_ptr<Source> source = open_source(source_, kind, options);
       const Listing listing = list_source(*source, options);
       const auto images = images_of(listing);
+      if (options.targets.notation == Notation::kVoc && some_lack_fields(listing)) return false;
       if (!images || !listing.made_targets || count_objects(*source, listing) == 0) return false;
       Names classes;
       for (const TargetRecord& target : listing.targets)
@@ -313,8 +321,9 @@ class Trials {
 Names annotated_readings(const Layout& layout, const SourceContents& contents,
                          const ListOptions& options, const fs::path& source) {
   if (contents.disk.empty() || !leaves_open(options)) return {};
-  Names told = Trials(layout, contents, options, source).run();
-  if (told.empty()) told = annotated_folders_in(source, options);
+  Names told = annotated_folders_in(source, options);
+  for (std::string& one : Trials(layout, contents, options, source).run())
+    if (told.size() < kMostTold) told.push_back(std::move(one));
   return told;
 }
 

@@ -54,11 +54,21 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+/// Neither Markdown nor HTML do, which name images, too.
+bool begins_json_or_xml(std::string_view text) {
+  if (text.starts_with('{') || text.starts_with("<?xml") || text.starts_with("<annotation"))
+    return true;
+  if (!text.starts_with('[')) return false;
+  const std::size_t next = text.find_first_not_of(" \t\r\n", 1);
+  return next != std::string_view::npos && has("{[\"0123456789-", text.substr(next, 1));
+}
+
 /// The notation of a text; "" for another one. Nothing where it is neither JSON nor XML.
 std::optional<std::string> notation_of(std::string_view head) {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   const std::size_t first = head.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || !has("{[<", head.substr(first, 1))) return std::nullopt;
+  if (first == std::string_view::npos || !begins_json_or_xml(head.substr(first)))
+    return std::nullopt;
   for (const Marks& marks : kMarks)
     if (std::ranges::all_of(marks.words, [&](std::string_view word) { return has(head, word); }))
       return marks.notation;

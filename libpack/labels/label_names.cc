@@ -135,7 +135,7 @@ void LabelNames::add(std::string_view text, const LabelPlace& place) {
 /// " in line 3", with the file's name where the other one is elsewhere.
 std::string LabelNames::place_of(const Known& known, const Known& other) const {
   if (known.line == 0) return {};
-  const std::string line = " in line " + std::to_string(known.line);
+  std::string line = " in line " + std::to_string(known.line);
   if (known.file == other.file) return line;
   return line + " of '" + printable(file_of(known).filename().native()) + "'";
 }

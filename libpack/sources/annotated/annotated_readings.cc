@@ -55,7 +55,7 @@ std::string split_of_file(std::string_view path) {
       word += c;
       continue;
     }
-    if (const std::string split = split_named(word); !split.empty()) return split;
+    if (std::string split = split_named(word); !split.empty()) return split;
     word.clear();
   }
   return {};

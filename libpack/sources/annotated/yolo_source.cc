@@ -361,9 +361,9 @@ bool is_data_file(const fs::path& path) {
 
 /// The data.yaml of a folder, or else the one obj.data in it.
 fs::path data_in(const fs::path& folder) {
-  const fs::path yaml = folder / "data.yaml";
+  fs::path yaml = folder / "data.yaml";
   if (is_data_file(yaml)) return yaml;
-  const fs::path darknet = folder / "obj.data";
+  fs::path darknet = folder / "obj.data";
   return is_data_file(darknet) ? darknet : yaml;
 }
 

@@ -95,7 +95,7 @@ class Reading {
     take_files(fd.get(), items, folder.path);
     if (out_.images.size() == before && !folder.path.empty()) out_.folders.push_back(folder.path);
     if (!folder.path.empty()) out_.ids.emplace_back(*id, folder.path);
-    const auto around = std::make_shared<const Around>(*id, folder.around);
+    const auto around = std::make_shared<const Around>(Around{*id, folder.around});
     for (const std::string& name : items.folders()) {
       std::string path = join(folder.path, name);
       if (naming::is_too_deep(join(path, "x"))) {

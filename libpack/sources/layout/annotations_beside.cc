@@ -168,8 +168,8 @@ class Look {
   }
 
   std::span<Named> called(std::uint64_t hash) {
-    const auto found = std::ranges::equal_range(named_, hash, {}, &Named::hash);
-    return {found.begin(), found.end()};
+    const auto first = std::ranges::lower_bound(named_, hash, {}, &Named::hash);
+    return {first, std::ranges::upper_bound(named_, hash, {}, &Named::hash)};
   }
 
   /// Fills named_; the most frequent extensions.

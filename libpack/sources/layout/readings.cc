@@ -313,9 +313,11 @@ class Readings {
                                                        : std::string();
         const bool classes = options_.labels.for_all() || options_.labels.covers(split) ||
                              tree_[inside[i]].images == 0;
-        if (!split.empty() && classes) named.try_emplace(split, split, tree_[inside[i]].path);
+        if (!split.empty() && classes)
+          named.try_emplace(split, SplitFolder{split, tree_[inside[i]].path});
       }
-      for (const auto& [split, archive] : archives_in(id)) named.try_emplace(split, split, archive);
+      for (const auto& [split, archive] : archives_in(id))
+        named.try_emplace(split, SplitFolder{split, archive});
       try_split_folders(named);
     }
     for (Id id = 0; id < tree_.size() && told_.size() < 2; ++id) {
@@ -329,7 +331,7 @@ class Readings {
         if (first.size() < 2 || beside || !naming::is_split_name(name) ||
             tree_.names_of(tree_.holding(one)) != first)
           break;
-        parts.try_emplace(name, name, tree_[one].path);
+        parts.try_emplace(name, SplitFolder{name, tree_[one].path});
       }
       if (parts.size() == inside.size()) try_split_folders(parts);
     }

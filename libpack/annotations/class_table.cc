@@ -116,7 +116,7 @@ void ClassTable::refuse_counting() const {
       counts = counts && scores_[i][c] == scores_[i - 1][c] + 1;
     if (counts)
       throw Error(ErrorKind::kUsage,
-                  "the column '" + printable(columns()[c]) + "' counts the rows: it is no class",
+                  "the column '" + printable(columns()[c]) + "' numbers the rows, so it cannot be a class",
                   file_.path(), "take it out: with pandas, to_csv(index=False)");
   }
 }

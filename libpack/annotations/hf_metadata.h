@@ -12,7 +12,7 @@ namespace packhorse {
 /// width, height]), "categories" (or "category", "labels", "label": a name or a number each), and
 /// whatever else COCO's annotations have ("area", "iscrowd", "segmentation", ...).
 
-/// What is in the lines of a file. Does not throw: a file that is no such metadata has nothing.
+/// What is in the lines of a file. Does not throw: of any other file, it is empty.
 struct HfMembers {
   bool objects = false;  ///< in any line
   bool label = false;    ///< in the first line, which makes it a table of labels

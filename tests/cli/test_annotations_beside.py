@@ -304,3 +304,21 @@ def test_a_null_is_no_class_of_a_data_yaml_and_one_list_for_both_splits_is_told(
     text(source / "obj.data", "classes = 1\ntrain = data/train.txt\nvalid = data/train.txt\nnames = data/obj.names\n")
     result = run("pack", source, tmp_path / "out", "--format", "wds")
     assert result.code == DONE and "train and valid are the same list" in result.out, result
+
+
+def test_neither_markdown_nor_html_is_an_annotation(tmp_path):
+    pages = {"README.md": "[![x](1.ppm)](2.ppm)\n", "page.html": '<p><img src="1.ppm"></p>\n'}
+    assert run("pack", source_of(tmp_path / "source", files=pages), tmp_path / "out", "--format", "wds").code == DONE
+
+
+def test_fields_none_says_that_texts_beside_images_are_none(tmp_path):
+    source = source_of(tmp_path / "source", beside=("", "txt", "some text"))
+    refused(source, tmp_path / "out")
+    done = run("pack", source, tmp_path / "out", "--format", "wds", "--fields", "none", "--json")
+    assert done.code == DONE and done.json["packed"] == 2 and done.json["classes"] == 2, done
+
+
+def test_no_reading_takes_an_image_without_xml_for_one_without_objects(tmp_path):
+    source = source_of(tmp_path / "source", beside=("", "xml", VOC))
+    images(source, "siteA/2")
+    assert "--targets voc" not in refused(source, tmp_path / "out")

@@ -172,8 +172,23 @@ class Look {
     return {first, std::ranges::upper_bound(named_, hash, {}, &Named::hash)};
   }
 
-  /// Fills named_; the most frequent extensions.
-  std::vector<std::string> name_others() {
+  /// The images in each class folder.
+  std::map<std::string, std::uint64_t> count_images() const {
+    std::map<std::string, std::uint64_t> images;
+    std::uint64_t* here = nullptr;
+    std::string_view directory;
+    for (std::size_t i = 0; i < contents_.images.size(); ++i) {
+      if (here == nullptr || contents_.images.directory_of(i) != directory) {
+        directory = contents_.images.directory_of(i);
+        here = &images[class_folder_of(join(directory, "x"))];
+      }
+      ++*here;
+    }
+    return images;
+  }
+
+  /// Fills named_; the most frequent extensions of those that half of `least` images may have.
+  std::vector<std::string> name_others(std::uint64_t least) {
     std::map<std::string, std::uint64_t> count;
     for (const SourceContents::Other& other : contents_.others) {
       if (other.rule != naming::kNotAnImage || is_read(other.path)) continue;
@@ -186,7 +201,8 @@ class Look {
     }
     std::ranges::stable_sort(named_, {}, &Named::hash);
     std::vector<std::string> extensions;
-    for (const auto& [extension, n] : count) extensions.push_back(extension);
+    for (const auto& [extension, n] : count)
+      if (2 * n >= least) extensions.push_back(extension);
     std::ranges::stable_sort(extensions, std::greater(),
                              [&](const std::string& one) { return count[one]; });
     if (extensions.size() > kMostExtensions) extensions.resize(kMostExtensions);
@@ -205,9 +221,11 @@ class Look {
   }
 
   void find_texts() {
-    const std::vector<std::string> extensions = name_others();
-    if (named_.empty()) return;
-    std::map<std::string, std::uint64_t> images;  // in each class folder
+    std::map<std::string, std::uint64_t> images = count_images();
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const auto& [folder, count] : images) least = std::min(least, count);
+    const std::vector<std::string> extensions = name_others(least);
+    if (extensions.empty()) return;
     struct Some {
       std::uint64_t count = 0;
       std::string image;  ///< the first that has such a text
@@ -220,7 +238,6 @@ class Look {
         directory = naming::directory_of(image);
         folder = class_folder_of(image);
       }
-      ++images[folder];
       const std::string_view name = naming::last_name(image);
       for (const std::string& extension : extensions) {
         bool any = false;
@@ -319,8 +336,7 @@ std::string doubt_of(const AnnotationsBeside& found) {
   const AnnotationsBeside::Texts& texts = found.texts.front();
   return fmt::format(
       "images have texts of their own, such as {} for {}, which would not be read where the "
-      "folders "
-      "are the classes",
+      "folders are the classes",
       naming::shown(texts.text), naming::shown(texts.image));
 }
 

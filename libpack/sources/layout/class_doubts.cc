@@ -117,6 +117,9 @@ class ClassDoubts {
   /// Adds a doubt when links make one folder into two class folders.
   void add_twins() {
     for (const auto& [one, other] : contents_.twins) {
+      const auto folder = tree_.find(one), other_folder = tree_.find(other);
+      if (!folder || !other_folder || !tree_[*folder].holds() || !tree_[*other_folder].holds())
+        continue;  // --exclude has left one out
       const std::string path = one + "/x", other_path = other + "/x";
       std::string_view below, other_below;
       const Layout::Root* root = layout_.root_of(path, below);

@@ -149,6 +149,13 @@ std::vector<Affix> affixes_of(std::string_view name) {
   return words;
 }
 
+/// "_mask_#.png" for "_mask_1.png" and "_mask_2.png", which are two of one kind.
+std::string without_numbers(std::string_view after) {
+  const std::size_t dot = after.rfind('.');
+  if (dot == std::string_view::npos) return skeleton_of(after).text;
+  return skeleton_of(after.substr(0, dot)).text + std::string(after.substr(dot));
+}
+
 /// Whether a word says that a file comes with an image, such as its mask.
 bool says_beside(std::string_view word) {
   if (word.find("mask") != std::string_view::npos) return true;
@@ -173,7 +180,7 @@ class FolderCompanions {
     count_usual();
     std::vector<const decltype(by_key)::value_type*> all;
     for (const auto& one : by_key)
-      if (one.second.size() > 1 && one.second.size() <= kMostAffixes) all.push_back(&one);
+      if (one.second.size() > 1) all.push_back(&one);
     std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->first < b->first; });
     for (const auto* one : all) pair_up(one->second);
     for (auto& [key, found] : found_) found.count *= share;
@@ -229,6 +236,7 @@ class FolderCompanions {
         if (one.second != image->second) add(*image, one);
       return;
     }
+    if (files.size() > kMostAffixes) return;
     for (std::size_t i = 0; i < files.size(); ++i)
       for (std::size_t j = i + 1; j < files.size(); ++j)
         if (files[i].second != files[j].second && files[i].first.text != files[j].first.text &&
@@ -238,7 +246,7 @@ class FolderCompanions {
 
   void add(const std::pair<Affix, std::size_t>& image, const std::pair<Affix, std::size_t>& file) {
     const auto affix = [](const Affix& word) {
-      return std::string(word.before) + '*' + std::string(word.after);
+      return std::string(word.before) + '*' + without_numbers(word.after);
     };
     Found& one = found_[{image.first.bare() ? "" : affix(image.first), affix(file.first)}];
     if (one.count++ > 0) return;
@@ -255,6 +263,13 @@ class FolderCompanions {
   std::string usual_;  ///< the extension that most have
   std::map<std::pair<std::string, std::string>, Found> found_;
 };
+
+/// What matches the names of such files.
+std::string glob_of(const FolderCompanions::Found& found) {
+  std::string glob = as_glob(found.before) + '*' + as_glob(without_numbers(found.after));
+  std::replace(glob.begin(), glob.end(), '#', '*');
+  return glob;
+}
 
 /// Whether two pictures are stored alike, as far as can be seen; true where it cannot.
 bool stored_alike(const SourceContents& contents, std::size_t one, std::size_t other) {
@@ -468,31 +483,29 @@ std::optional<Companions> companions_in(const SourceContents& contents, const La
     bool many = false;  ///< of half of the images of a folder
   };
   std::map<std::pair<std::string, std::string>, Sum> all;  // by the words
-  by_directory(contents.images,
-               [&](std::string_view directory, std::size_t first, std::size_t last) {
-                 std::string_view below;
-                 const std::string path = naming::join(directory, "x");
-                 const Layout::Root* root = layout.root_of(path, below);
-                 if (root == nullptr || root->given || root->class_of(below).empty()) return;
-                 const FolderCompanions here(contents, first, last);
-                 for (const auto& [words, found] : here.found()) {
-                   if (!comes_with(contents, found)) continue;
-                   Sum& one = all[words];
-                   if (one.companions.count == 0) {
-                     const auto name = [&](std::size_t i) {
-                       return std::string(naming::last_name(contents.images.path_of(i)));
-                     };
-                     one.companions = {std::string(directory),
-                                       name(found.image),
-                                       name(found.file),
-                                       found.bare ? found.before + "{stem}" + found.after : "",
-                                       found.before + '*' + found.after,
-                                       0};
-                   }
-                   one.companions.count += found.count;
-                   one.many = one.many || 2 * found.count >= here.files() - found.count;
-                 }
-               });
+  by_directory(
+      contents.images, [&](std::string_view directory, std::size_t first, std::size_t last) {
+        std::string_view below;
+        const std::string path = naming::join(directory, "x");
+        const Layout::Root* root = layout.root_of(path, below);
+        if (root == nullptr || root->given || root->class_of(below).empty()) return;
+        const FolderCompanions here(contents, first, last);
+        for (const auto& [words, found] : here.found()) {
+          if (!comes_with(contents, found)) continue;
+          Sum& one = all[words];
+          if (one.companions.count == 0) {
+            const auto name = [&](std::size_t i) {
+              return std::string(naming::last_name(contents.images.path_of(i)));
+            };
+            one.companions = {
+                std::string(directory), name(found.image),
+                name(found.file),       found.bare ? found.before + "{stem}" + found.after : "",
+                glob_of(found),         0};
+          }
+          one.companions.count += found.count;
+          one.many = one.many || 3 * found.count >= here.files();
+        }
+      });
   const Companions* most = nullptr;
   for (const auto& [words, one] : all) {
     const bool few = one.companions.place.empty() || !one.many;

@@ -94,6 +94,9 @@ SourceContents contents_of(const SourceContents& all, const std::string& folder)
     if (const auto inside = below(path); !inside.empty()) some.folders.emplace_back(inside);
   for (const std::string& path : all.datasets)
     if (const auto inside = below(path); !inside.empty()) some.datasets.emplace_back(inside);
+  for (const auto& [one, other] : all.twins)
+    if (!below(one).empty() && !below(other).empty())
+      some.twins.emplace_back(below(one), below(other));
   if (folder.empty()) some.field_files = all.field_files;
   for (const auto& [path, file] : all.metadata)
     if (path == folder || !below(path).empty()) some.metadata.emplace(below(path), file);
@@ -132,6 +135,8 @@ class Readings {
     try_splits();
     if (!options_.labels.for_all()) {
       try_without_archives();
+      if (!contents_.twins.empty())
+        try_excluding({as_glob(contents_.twins.front().second) + "/*"}, false);
       if (doubt.kind == Doubt::Kind::kEmptyClass) try_without_empty();
       if (may_be_classes(renderings(contents_, layout_.roots.front()))) try_depths();
       if (annotated.empty()) try_fields();

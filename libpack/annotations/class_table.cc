@@ -115,9 +115,10 @@ void ClassTable::refuse_counting() const {
     for (std::size_t i = 1; i < scores_.size(); ++i)
       counts = counts && scores_[i][c] == scores_[i - 1][c] + 1;
     if (counts)
-      throw Error(ErrorKind::kUsage,
-                  "the column '" + printable(columns()[c]) + "' numbers the rows, so it cannot be a class",
-                  file_.path(), "take it out: with pandas, to_csv(index=False)");
+      throw Error(
+          ErrorKind::kUsage,
+          "the column '" + printable(columns()[c]) + "' numbers the rows, so it cannot be a class",
+          file_.path(), "take it out: with pandas, to_csv(index=False)");
   }
 }
 

@@ -97,7 +97,7 @@ def test_tables_that_are_not_clear_are_refused(pictures, tmp_path):
     assert "two rows" in refused(["image", "x", "y"], ["a", 1, 0], ["a", 1, 0], ["c", 0, 0], column=":*")
     index = refused(["", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
     assert "column 1 has no name in line 1" in index and "to_csv(index=False)" in index
-    assert "'Unnamed: 0' counts the rows" in refused(["Unnamed: 0", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
+    assert "'Unnamed: 0' numbers the rows" in refused(["Unnamed: 0", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
     for cells in (["cat,dog", "cat|fox", "dog;fox"], ["cat", "cat|dog", "a, b"]):
         words = refused(["image", "tags"], *zip("abc", cells), column=":tags")
         assert "separates names otherwise than line 3" in words and "'cat|" in words

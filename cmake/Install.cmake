@@ -31,22 +31,23 @@ function(packhorse_pkg_config name PC_DESCRIPTION)
 endfunction()
 
 set(_core_libraries dataset jpeg)
-set(_core_requires fmt libxxhash libzstd libhwy libcrypto libjpeg libpng)
+set(_core_requires fmt libxxhash libzstd libhwy libcrypto libjpeg libpng libdeflate libwebp libwebpdemux libtiff-4)
 packhorse_install(packhorseCoreTargets dev TARGETS packhorse_dataset packhorse_jpeg packhorse_core
                   HEADERS libpack/include/ reader/include/ FILES cmake/CoreDependencies.cmake)
-packhorse_pkg_config(packhorse-core "Reads packed datasets of JPEGs and pixels" LIBRARIES core ${_core_libraries}
-                     REQUIRES ${_core_requires})
+set(_core_others -lgif)
+packhorse_pkg_config(packhorse-core "Reads packed datasets" LIBRARIES core ${_core_libraries}
+                     REQUIRES ${_core_requires} OTHERS ${_core_others})
 if(TARGET packhorse_pack)
   packhorse_pkg_config(packhorse-storage "Reads ranges of objects over HTTP and from S3"
-                       LIBRARIES storage dataset REQUIRES ${_core_requires} libcurl pugixml)
+                       LIBRARIES storage ${_core_libraries} REQUIRES ${_core_requires} libcurl pugixml
+                       OTHERS ${_core_others})
   packhorse_install(packhorseTargets dev TARGETS packhorse_storage packhorse_pack packhorse_reader
                     HEADERS libpack/include/ FILES cmake/Dependencies.cmake)
-  set(_opencv -lopencv_imgproc -lopencv_core)
   set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 libutf8proc pugixml yaml-0.1)
   packhorse_pkg_config(packhorse "Packs image folders into shards, and proves them"
-                       LIBRARIES pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_opencv})
+                       LIBRARIES pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_core_others})
   packhorse_pkg_config(packhorse-reader "Reads packed datasets and plain class folders"
-                       LIBRARIES reader pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_opencv})
+                       LIBRARIES reader pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_core_others})
 endif()
 if(TARGET packhorse_trainer)
   packhorse_install(packhorseTrainerTargets trainer-dev TARGETS packhorse_trainer HEADERS trainer/include/

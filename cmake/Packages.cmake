@@ -27,9 +27,9 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "headers and static libraries of packhorse
  packhorse::reader and packhorse::pack for CMake's find_package, and
  packhorse-core, packhorse-reader and packhorse for pkg-config.")
 string(JOIN ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  libarchive-dev libcli11-dev libcurl4-openssl-dev libfmt-dev libhdf5-dev libhwy-dev libjpeg-dev liblmdb-dev libopencv-core-dev
-  libopencv-imgcodecs-dev libopencv-imgproc-dev libpcre2-dev libpng-dev libpugixml-dev libssl-dev libtbb-dev
-  libutf8proc-dev libxxhash-dev libyaml-dev libzstd-dev nlohmann-json3-dev pkg-config zlib1g-dev)
+  libarchive-dev libcli11-dev libcurl4-openssl-dev libfmt-dev libhdf5-dev libhwy-dev libjpeg-dev liblmdb-dev
+  libdeflate-dev libgif-dev libpcre2-dev libpng-dev libpugixml-dev libssl-dev libtbb-dev libtiff-dev
+  libutf8proc-dev libwebp-dev libxxhash-dev libyaml-dev libzstd-dev nlohmann-json3-dev pkg-config zlib1g-dev)
 
 set(_packages packhorse libpackhorse-dev)
 if(TARGET packhorse-train)

@@ -36,8 +36,11 @@ endfunction()
 # packhorse_target(<target>): the settings that every target of the project shares and does not export.
 function(packhorse_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
+  # -ffp-contract=off: an addition that is fused with a multiplication rounds once, and which are fused depends on the
+  # processor. The same draws, pixels and boxes must come out on each.
   # -Wno-restrict: g++ 12 warns about its own std::string (GCC bug 105651).
   target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion>
     $<$<AND:$<BOOL:${PACKHORSE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)

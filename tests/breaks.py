@@ -108,7 +108,7 @@ BREAKS = [
           "return std::min(samples_, options_.done + steps * global_batch(options_));",
           "return std::min(samples_, options_.done + steps * static_cast<std::uint64_t>(options_.batch_size));", "reader"),
     # libjpeg begins a crop at a whole block, and the pixels are taken from where it was asked to begin.
-    Break("crop-begins-left", "reader/decode/jpeg_libjpeg.cc", "  return static_cast<int>(x);\n", "  return left;\n", "reader"),
+    Break("crop-begins-left", "libpack/codecs/jpeg/jpeg_rows.cc", "    return x;\n", "    return static_cast<std::size_t>(left);\n", "reader"),
     # The producer of a batch's last sample says that it is ready without the lock.
     Break("ring-unlocked", "reader/loader/ring.cc", "  const std::lock_guard lock(mutex_);\n  filled.ready = true;\n",
           "  filled.ready = true;\n", "tsan: reader"),

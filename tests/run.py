@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
@@ -118,6 +119,16 @@ def temporary_files():
         yield os.environ | {"TMPDIR": folder}
 
 
+def name_strangers():
+    """Says which packages of .venv scripts/setup did not install: with them tests may pass that fail elsewhere."""
+    stamp = Path(sys.prefix) / "packhorse-stamp"
+    if stamp.exists():
+        found = [each.name.split("-")[0] for each in Path(sysconfig.get_path("purelib")).glob("*.dist-info")
+                 if each.stat().st_mtime > stamp.stat().st_mtime]
+        if found:
+            say(f"not from scripts/setup: {', '.join(sorted(found))} (tests may pass with them that fail elsewhere)")
+
+
 def build(preset):
     call("cmake", "--preset", preset, "--log-level=WARNING", "-DPACKHORSE_REQUIRE_PYTEST=ON", stdout=subprocess.DEVNULL)
     call("cmake", "--build", "--preset", preset, "--parallel", JOBS)
@@ -175,6 +186,7 @@ def main():
     SKIPPED.unlink(missing_ok=True)
     os.environ |= {"PACKHORSE_SKIPS": str(SKIPPED), "PACKHORSE_BIN": str(BUILD / "release/bin"), "PACKHORSE_ROOT": str(ROOT)}
     os.environ["PACKHORSE_TEST_DATA"] = str(BUILD / "test-data")
+    name_strangers()
     with run.step("photos"):
         unpack_photos(BUILD / "test-data")
     if not options.tests:

@@ -15,14 +15,20 @@ and the decoders on pictures of some hundred bytes, where preparing takes as lon
 
     python3 bench/jpeg build/test-data/cifar10/train --tiny --limit 3000 --write docs/measured/jpeg.md
 
+and on the same photos as progressive files, which jpegtran makes of them:
+
+    python3 bench/jpeg build/test-data/imagenet/imagenet200 --progressive --write docs/measured/jpeg.md
+
 Prints Markdown. The decoders take turns, so that what else the machine does hits all of them alike; a ratio is the
 median of those of each turn.
 """
 
 import json
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
@@ -50,10 +56,22 @@ def ratio(ours, theirs):
     return f"{statistics.median(a / b for a, b in zip(ours, theirs)):.2f}"
 
 
-def decoders(run):
+def progressive_copies(folder, limit, target):
+    """The same coefficients in several scans, by libjpeg-turbo's usual script."""
+    if not shutil.which("jpegtran"):
+        sys.exit("jpeg: jpegtran is not installed: apt-get install libjpeg-turbo-progs")
+    photos = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))[:limit]
+    for number, photo in enumerate(photos):
+        made = subprocess.run(["jpegtran", "-progressive", "-copy", "all", "-outfile", target / f"{number}.jpg", photo])
+        if made.returncode != 0:
+            sys.exit(f"jpeg: jpegtran cannot make {photo} progressive")
+    return target
+
+
+def decoders(run, kinds=KINDS):
     rates = run["rates"]
     rows = []
-    for kind in KINDS:
+    for kind in kinds:
         whole = rates[f"{kind}, whole: libjpeg-turbo"]
         for work, peer in PEERS.items():
             ours, theirs = rates[f"{kind}, {work}: packhorse"], rates[f"{kind}, {work}: {peer}"]
@@ -93,6 +111,11 @@ def tiny(run):
     return text.replace("short side 256", "`resize`")
 
 
+def progressive(run):
+    text = "\n\n".join([heading(run), decoders(run, ["original"]), transcoders(run)])
+    return text.replace("original", "progressive")
+
+
 def tradeoff(run):
     usual = next(v for v in run["variants"] if (v["restart_mcus"], v["max_code_bits"]) == (4, 16))
     rows = []
@@ -113,21 +136,25 @@ def main():
     what = arguments.add_mutually_exclusive_group()
     what.add_argument("--tradeoff", action="store_true", help="restart markers and shorter codes instead")
     what.add_argument("--tiny", action="store_true", help="decoding alone, of pictures too small to be scaled")
+    what.add_argument("--progressive", action="store_true", help="decoding alone, of progressive copies of the photos")
     arguments.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--limit", type=int, default=200, help="photos to take")
     arguments.add_argument("--json", type=Path, help="file for all rates")
     args = arguments.parse_args()
-    usual = [args.folder, "--repeats", args.repeats, "--limit", args.limit]
-    if args.tradeoff:
-        runs = [measure("jpeg_tradeoff", *usual)]
-        text = tradeoff(*runs)
-    else:
-        runs = [measure("jpeg_bench", *usual, "--threads", n) for n in args.threads]
-        text = "\n\n".join(map(tiny if args.tiny else tables, runs))
+    with tempfile.TemporaryDirectory() as place:
+        folder = progressive_copies(args.folder, args.limit, Path(place)) if args.progressive else args.folder
+        usual = [folder, "--repeats", args.repeats, "--limit", args.limit]
+        if args.tradeoff:
+            runs = [measure("jpeg_tradeoff", *usual)]
+            text = tradeoff(*runs)
+        else:
+            runs = [measure("jpeg_bench", *usual, "--threads", n) for n in args.threads]
+            text = "\n\n".join(map(progressive if args.progressive else tiny if args.tiny else tables, runs))
     if args.json:
         args.json.write_text(json.dumps({"runs": runs}, indent=1) + "\n")
-    show(args, f"jpeg {'tradeoff' if args.tradeoff else 'tiny' if args.tiny else 'bench'}", text)
+    section = next((name for name in ("tradeoff", "tiny", "progressive") if getattr(args, name)), "bench")
+    show(args, f"jpeg {section}", text)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "packhorse/base/file.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::bench {
 

@@ -132,10 +132,10 @@ class PixelsLoop final : public Loop {
     reader::Decoder decoder{};
     std::vector<std::byte> bytes{};
     void operator()(std::uint64_t place, std::uint64_t sample, std::uint64_t epoch) {
-      const Bytes file = dataset->view(sample, bytes);
+      const BytesLease file = dataset->view(sample, bytes);
       const std::size_t size = slots->size() / (kSlots * kBatch);
       const std::span out = std::span(*slots).subspan(place % (kSlots * kBatch) * size, size);
-      decoder.decode(file, augment, reader::SampleRandom(0, epoch, sample), out,
+      decoder.decode(file.bytes, augment, reader::SampleRandom(0, epoch, sample), out,
                      dataset->image(sample));
     }
   };

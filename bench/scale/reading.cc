@@ -100,7 +100,7 @@ class Reading final : public program::Command {
     for (std::uint64_t i = 0; i < reads_; ++i) {
       const std::uint64_t place = i % dataset.size();
       const std::uint64_t sample = random ? order(place) : place;
-      if (dataset.view(sample, scratch).empty() || dataset.label(sample) < 0)
+      if (dataset.view(sample, scratch).bytes.empty() || dataset.label(sample) < 0)
         throw Error(ErrorKind::kCorrupt, "an empty sample", input_);
       dataset.check_whole(sample);
     }

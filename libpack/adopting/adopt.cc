@@ -114,7 +114,7 @@ std::uint64_t seal(const Manifest& manifest, const fs::path& staged) {
 void AdoptOptions::validate() const {
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
   targets.validate();
-  if (max_pixels == 0) throw Error(ErrorKind::kUsage, "the pixel limit must be positive");
+  limits.validate();
 }
 
 PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& options,

@@ -12,6 +12,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 
@@ -195,10 +196,10 @@ class Scanner final : ShardVisitor {
     row.hash = xxh3(bytes);
     if (row.image.kind == ImageKind::kRaw) {
       const std::uint64_t pixels = std::uint64_t{row.image.width} * row.image.height;
-      if (pixels > options_.max_pixels) row.problem = "more pixels than --max-pixels allows";
+      if (pixels > options_.limits.pixels) row.problem = "more pixels than --max-pixels allows";
       return;
     }
-    ProbeResult probe = probe_image(bytes, ImageLimits::of_pixels(options_.max_pixels));
+    ProbeResult probe = probe_image(bytes, options_.limits);
     if (probe.info) {
       row.image = *probe.info;
     } else if (row.problem.empty()) {

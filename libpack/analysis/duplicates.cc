@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/perceptual_hash.h"
 #include "analysis/stored_pixels.h"
 #include "base/external_sort.h"
 #include "base/parallel.h"
+#include "codecs/perceptual_hash.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
 
@@ -162,7 +162,7 @@ class Search {
         const At place = at(item);
         const PackedDataset& dataset = *datasets_[place.dataset];
         decode_stored(dataset, place.sample, bytes, kThumbnailSide, search_.limits,
-                      [&](RowSource& rows, const ImageInfo& image) {
+                      [&](ColourRows& rows, const ImageInfo& image) {
                         const auto hash = perceptual_hash(rows, image);
                         has_hash_[item] = hash ? 1 : 0;
                         hashes_[item] = hash.value_or(0);

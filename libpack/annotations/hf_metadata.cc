@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "annotations/json_values.h"
@@ -152,14 +154,15 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
 
 std::string coco_of_hf_metadata(const fs::path& file, const std::vector<std::string>& classes) {
   std::string images, annotations;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < classes.size(); ++i) places.emplace(classes[i], i);
   for_each_row(file, [&](std::size_t line, ExactJson& row) {
     for (ExactJson& object : take_objects(row)) {
       object["image_id"] = line;
       const auto category = object.find("category_id");
       if (category != object.end() && category->is_string()) {
-        const auto found =
-            std::find(classes.begin(), classes.end(), category->get_ref<const std::string&>());
-        if (found != classes.end()) *category = found - classes.begin();
+        const auto found = places.find(category->get_ref<const std::string&>());
+        if (found != places.end()) *category = found->second;
       }
       append(annotations, object);
     }

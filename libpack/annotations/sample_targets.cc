@@ -58,17 +58,18 @@ std::vector<std::filesystem::path> paths_of(
 
 /// Returns the size of the image as the file says it.
 MaskSize add_voc_objects(std::string_view text, bool from_zero,
-                         const std::vector<std::string>& classes, ObjectBuilder& builder) {
+                         const std::unordered_map<std::string, std::size_t>& classes,
+                         ObjectBuilder& builder) {
   VocFile file = parse_voc(text, from_zero);
   for (const std::string& problem : file.problems) builder.problem("its annotations", problem);
   for (VocFile::Object& object : file.objects) {
-    const auto found = std::find(classes.begin(), classes.end(), object.name);
+    const auto found = classes.find(object.name);
     const std::string name = "object '" + printable(object.name) + "'";
     if (found == classes.end()) {
       builder.problem(name, "no class is called that");
       continue;
     }
-    object.object.label = found - classes.begin();
+    object.object.label = static_cast<std::int64_t>(found->second);
     builder.add(object.object, name);
   }
   return {file.height, file.width};
@@ -102,6 +103,7 @@ SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options
                   options_.keypoint_numbers, options_.voc_from_zero));
   for (const std::string& name : classes_) add(name);
   open_files();
+  for (std::size_t i = 0; i < classes_.size(); ++i) class_places_.emplace(classes_[i], i);
   for (const std::string& name : classes_)
     if (!is_utf8(name))
       throw Error(ErrorKind::kUsage,
@@ -364,7 +366,7 @@ Objects SampleTargets::objects(const SplitListing& split, std::string_view text,
       add_yolo_objects(text, frame, {options_.keypoints, options_.keypoint_numbers}, builder);
       break;
     case Notation::kVoc:
-      size = add_voc_objects(text, options_.voc_from_zero, classes_, builder);
+      size = add_voc_objects(text, options_.voc_from_zero, class_places_, builder);
       break;
     default:
       // The files have the same classes, but a class may have another id in each.

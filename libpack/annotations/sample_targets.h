@@ -75,6 +75,7 @@ class SampleTargets {
 
   TargetOptions options_;
   std::vector<std::string> classes_, keypoints_;
+  std::unordered_map<std::string, std::size_t> class_places_;  ///< in classes_
   std::map<std::string, Split> splits_;
   std::string fingerprint_;
 };

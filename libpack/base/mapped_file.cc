@@ -163,10 +163,10 @@ void* address_of(Bytes bytes) { return const_cast<std::byte*>(bytes.data()); }
 MappedFile::MappedFile(const std::filesystem::path& path)
     : MappedFile(open_for_reading(path).get(), path) {}
 
-MappedFile::MappedFile(int fd, const std::filesystem::path& path) {
+MappedFile::MappedFile(int fd, const std::filesystem::path& path, bool written) {
   const std::uint64_t size = file_size(fd, path);
   if (size == 0) return;
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  void* memory = ::mmap(nullptr, size, PROT_READ, written ? MAP_SHARED : MAP_PRIVATE, fd, 0);
   if (memory == MAP_FAILED) throw_errno("map", path);
   bytes_ = Bytes(static_cast<const std::byte*>(memory), size);
   region_ = Regions::all().add(bytes_);
@@ -180,17 +180,35 @@ MappedFile::~MappedFile() {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})), region_(std::exchange(other.region_, nullptr)) {}
+    : bytes_(std::exchange(other.bytes_, {})),
+      region_(std::exchange(other.region_, nullptr)),
+      end_mark_(std::exchange(other.end_mark_, nullptr)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(region_, other.region_);
+  std::swap(end_mark_, other.end_mark_);
   return *this;
 }
 
 void MappedFile::arm() { Regions::all().arm(); }
 
-bool MappedFile::truncated() const { return region_ != nullptr && region_->truncated; }
+bool MappedFile::truncated() const {
+  if (region_ == nullptr) return false;
+  if (end_mark_ != nullptr) {
+#ifndef __SANITIZE_THREAD__                               // which knows no fences
+    std::atomic_thread_fence(std::memory_order_acquire);  // after what was read before
+#endif
+    if (*static_cast<const volatile std::byte*>(end_mark_) == std::byte{0}) return true;
+  }
+  return region_->truncated;
+}
+
+void MappedFile::watch_end() {
+  const auto last = std::find_if(bytes_.rbegin(), bytes_.rend(),
+                                 [](std::byte byte) { return byte != std::byte{0}; });
+  end_mark_ = last == bytes_.rend() ? nullptr : &*last;
+}
 
 void MappedFile::will_need(ByteRange range) const {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -1,10 +1,7 @@
 #include "codecs/decode_check.h"
 
-#include <algorithm>
-#include <limits>
-
-#include "codecs/row_source.h"
-#include "packhorse/base/error.h"
+#include "codecs/codec.h"
+#include "packhorse/codecs/colour_rows.h"
 #include "packhorse/jpeg/coefficients.h"
 
 namespace packhorse {
@@ -29,13 +26,16 @@ bool is_sound_jpeg(Bytes image, const ImageInfo& info) {
 
 void decode_strictly(Bytes image, const ImageInfo& info) {
   if (info.kind == ImageKind::kRaw) {
-    if (image.size() == std::uint64_t{info.width} * info.height * info.components) return;
-    throw Error(ErrorKind::kCorrupt, "raw pixels of another size than the index says");
+    static_cast<void>(codecs::header_to_open(image, info));
+  } else if (info.kind == ImageKind::kJpeg) {
+    if (is_sound_jpeg(image, info)) return;
+    const auto rows = open_colours(image, info);
+    for (int y = 0; y < rows->height; ++y) static_cast<void>(rows->next_row());
+  } else {
+    const Region all = codecs::region_of({}, info);
+    const codecs::OpenedPixels opened = codecs::open_pixels(image, info, all);
+    for (int y = 0; y < all.height; ++y) static_cast<void>(opened.rows->next());
   }
-  if (info.kind == ImageKind::kJpeg && is_sound_jpeg(image, info)) return;
-  constexpr int kFull = std::numeric_limits<int>::max();
-  const auto rows = open_rows(image, info, kFull, kFull);
-  for (int y = 0; y < rows->height; ++y) static_cast<void>(rows->next_row());
 }
 
 }  // namespace packhorse

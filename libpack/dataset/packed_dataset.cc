@@ -78,20 +78,8 @@ std::atomic<std::uint64_t> next_serial{1};
 struct FrameCache {
   std::uint64_t dataset = 0;  ///< its serial number; 0: nothing is in here
   std::size_t shard = 0, row = 0;
-  std::vector<std::byte> content;
+  std::shared_ptr<std::vector<std::byte>> content = {};  ///< another one while views hold it
 };
-
-/// What keeps the bytes of a thread's last view in place, where shards may be closed.
-struct ViewedShard {
-  std::uint64_t dataset = 0;  ///< its serial number
-  std::size_t number = 0;
-  std::shared_ptr<const OpenShard> shard = {};
-};
-
-ViewedShard& viewed_shard() {
-  thread_local ViewedShard viewed;
-  return viewed;
-}
 
 FrameCache& frame_cache() {
   thread_local FrameCache cache;
@@ -172,17 +160,8 @@ PackedDataset::PackedDataset(PackedDataset&&) noexcept = default;
 PackedDataset& PackedDataset::operator=(PackedDataset&&) noexcept = default;
 PackedDataset::~PackedDataset() = default;
 
-PackedDataset::ShardPtr PackedDataset::open_already(std::size_t number) const {
-  if (!pool_->keeps_all()) {
-    // The very one that was viewed, as it knows whether its file was truncated.
-    const ViewedShard& viewed = viewed_shard();
-    if (viewed.dataset == serial_ && viewed.number == number) return viewed.shard;
-  }
-  return pool_->find(number);
-}
-
 PackedDataset::ShardPtr PackedDataset::shard(std::size_t number) const {
-  if (ShardPtr open = open_already(number)) [[likely]]
+  if (ShardPtr open = pool_->find(number)) [[likely]]
     return open;
   return pool_->keep(number, open_shard(number));
 }
@@ -193,7 +172,9 @@ PackedDataset::ShardPtr PackedDataset::open_shard(std::size_t number) const {
   // What comes from afar has been read as a whole anyway.
   const IndexCheck check =
       remote || (at_once_ && pool_->keeps_all()) ? IndexCheck::kAll : IndexCheck::kAsUsed;
-  auto opened = std::make_shared<OpenShard>(open_index(directory_, record, manifest_, check));
+  // Apart from what counts its owners, which the pool keeps.
+  std::shared_ptr<OpenShard> opened(
+      new OpenShard(open_index(directory_, record, manifest_, check)));
   if (remote) {
     opened->remote = remote->open_shard(record, opened->index);
   } else {
@@ -224,6 +205,10 @@ fs::path PackedDataset::data_path(std::size_t shard) const {
 }
 
 PackedDataset::Place PackedDataset::place(std::size_t sample) const {
+  if (sample >= size())
+    throw Error(ErrorKind::kUsage,
+                "there is no sample " + std::to_string(sample) + " of " + std::to_string(size()),
+                path());
   const auto after = std::upper_bound(first_samples_.begin(), first_samples_.end(), sample);
   const auto shard = static_cast<std::size_t>(after - first_samples_.begin()) - 1;
   return {shard, sample - first_samples_[shard]};
@@ -245,18 +230,18 @@ ImageInfo PackedDataset::image(std::size_t sample) const {
   return shard(at.shard)->index.image(at.row);
 }
 
-Bytes PackedDataset::view(std::size_t sample) const {
+BytesLease PackedDataset::view(std::size_t sample) const {
   const Place at = place(sample);
   const ShardPtr shard = this->shard(at.shard);
-  if (!pool_->keeps_all()) viewed_shard() = {serial_, at.shard, shard};
   const ByteRange range = shard->index.range(at.row);
   const std::uint64_t hash = shard->index.hash(at.row);
-  Bytes bytes = view_range(*shard, at, range);
-  if (xxh3(bytes) == hash) [[likely]]
-    return bytes;
-  bytes = view_anew(*shard, at, range);
-  if (xxh3(bytes) != hash) refuse_other_bytes(at, "the image's bytes");
-  return bytes;
+  BytesLease lease = view_range(*shard, at, range);
+  if (xxh3(lease.bytes) != hash) [[unlikely]] {
+    lease = view_anew(*shard, at, range);
+    if (xxh3(lease.bytes) != hash) refuse_other_bytes(at, "the image's bytes");
+  }
+  if (!lease.owner) lease.owner = shard;
+  return lease;
 }
 
 /// Messages about a shard that cannot be opened need a name, too.
@@ -273,7 +258,7 @@ std::string PackedDataset::name_at(Place at) const {
 
 void PackedDataset::check_whole(std::size_t sample) const {
   const Place at = place(sample);
-  const ShardPtr shard = open_already(at.shard);
+  const ShardPtr shard = pool_->find(at.shard);
   if (!shard || (!shard->data.truncated() && !shard->index.truncated())) [[likely]]
     return;
   const fs::path file =
@@ -283,8 +268,8 @@ void PackedDataset::check_whole(std::size_t sample) const {
 }
 
 void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
-  const Bytes bytes = view(sample);
-  out.assign(bytes.begin(), bytes.end());
+  const BytesLease lease = view(sample);
+  out.assign(lease.bytes.begin(), lease.bytes.end());
   check_whole(sample);
 }
 
@@ -295,8 +280,8 @@ bool PackedDataset::read_field(std::size_t sample, std::size_t field,
   const ShardIndex& index = shard->index;
   if (!index.has_field(at.row, field)) return false;
   const ByteRange range = index.field_range(at.row, field);
-  const auto is_right = [&](Bytes bytes) {
-    out.assign(bytes.begin(), bytes.end());
+  const auto is_right = [&](const BytesLease& lease) {
+    out.assign(lease.bytes.begin(), lease.bytes.end());
     return xxh3(out) == index.field_hash(at.row, field);
   };
   if (!is_right(view_range(*shard, at, range)) && !is_right(view_anew(*shard, at, range)))
@@ -309,15 +294,17 @@ void PackedDataset::refuse_other_bytes(Place at, std::string_view what) const {
   corrupt(at, std::string(what) + " are not the ones that were packed");
 }
 
-Bytes PackedDataset::view_range(const OpenShard& shard, Place at, ByteRange range) const {
+BytesLease PackedDataset::view_range(const OpenShard& shard, Place at, ByteRange range) const {
   if (!shard.index.compressed()) return shard.stored(range);
   const std::uint64_t begin = shard.index.frame(at.row).content.offset;
-  return frame_content(shard, at).subspan(range.offset - begin, range.length);
+  BytesLease frame = frame_content(shard, at);
+  frame.bytes = frame.bytes.subspan(range.offset - begin, range.length);
+  return frame;
 }
 
 /// For bytes that are not the right ones: a copy of remote bytes that was damaged on a disk or on
 /// the way is fetched once more.
-Bytes PackedDataset::view_anew(const OpenShard& shard, Place at, ByteRange range) const {
+BytesLease PackedDataset::view_anew(const OpenShard& shard, Place at, ByteRange range) const {
   if (!shard.remote) return view_range(shard, at, range);
   shard.remote->discard(shard.index.compressed() ? shard.stored_range(at.row) : range);
   frame_cache().dataset = 0;
@@ -396,15 +383,17 @@ void PackedDataset::release() const {
   });
 }
 
-/// A sample's frame, decompressed. Valid until this thread asks for another.
-Bytes PackedDataset::frame_content(const OpenShard& shard, Place at) const {
+/// A sample's frame, decompressed.
+BytesLease PackedDataset::frame_content(const OpenShard& shard, Place at) const {
   FrameCache& cache = frame_cache();
   if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)
-    return cache.content;
+    return {*cache.content, cache.content};
   cache.dataset = 0;
+  if (!cache.content || cache.content.use_count() > 1)
+    cache.content = std::make_shared<std::vector<std::byte>>();
   const Frame frame = shard.index.frame(at.row);
   const auto decompress = [&] {
-    decompress_frame(shard.stored(frame.stored), frame.content.length, cache.content);
+    decompress_frame(shard.stored(frame.stored).bytes, frame.content.length, *cache.content);
   };
   try {
     decompress();
@@ -417,7 +406,7 @@ Bytes PackedDataset::frame_content(const OpenShard& shard, Place at) const {
   cache.dataset = serial_;
   cache.shard = at.shard;
   cache.row = at.row;
-  return cache.content;
+  return {*cache.content, cache.content};
 }
 
 void PackedDataset::corrupt(Place at, const std::string& what) const {

@@ -361,6 +361,7 @@ ShardIndex::ShardIndex(int fd, const std::filesystem::path& path, IndexCheck che
   sections.refuse_later_version();
   read_columns(sections);
   read_fields(sections);
+  file_.watch_end();
   if (as_used) return;
   if (!rows().in_order(0, samples_)) corrupt(path, "a text column is out of order");
   check_rows(0, samples_);
@@ -431,12 +432,20 @@ void ShardIndex::check_block_of(std::size_t row) const {
   const std::size_t first = block * kBlockRows, behind = std::min(first + kBlockRows, samples_);
   const IndexRows all = rows();
   const bool right = all.in_order(first, behind) && all.sum(first, behind) == sums_[block];
-  if (file_.truncated())
-    throw Error(ErrorKind::kIo, "the index was truncated while it was open, or its disk is failing",
-                path_, "restore the file from a copy, or pack again");
+  if (file_.truncated()) refuse_cut();
   if (!right) corrupt(path_, "the checksum of some rows does not match");
   check_rows(first, behind);
   blocks_[block].store(true, std::memory_order_release);
+}
+
+void ShardIndex::refuse_row(std::size_t i) const {
+  throw Error(ErrorKind::kUsage,
+              "there is no row " + std::to_string(i) + " of " + std::to_string(samples_), path_);
+}
+
+void ShardIndex::refuse_cut() const {
+  throw Error(ErrorKind::kIo, "the index was truncated while it was open, or its disk is failing",
+              path_, "restore the file from a copy, or pack again");
 }
 
 void ShardIndex::check_rows(std::size_t first, std::size_t behind) const {
@@ -476,7 +485,7 @@ void ShardIndex::check_images(std::size_t first, std::size_t behind) const {
   constexpr std::uint32_t kLongestSide = std::numeric_limits<std::int32_t>::max();
   for (std::size_t i = first; i < behind; ++i) {
     const ImageInfo info = stored_image(i);
-    if (info.kind < ImageKind::kJpeg || info.kind > ImageKind::kRaw)
+    if (info.kind < ImageKind::kJpeg || info.kind > kLastImageKind)
       corrupt(path_, "an image has an unknown kind");
     if (info.width == 0 || info.height == 0 || info.width > kLongestSide ||
         info.height > kLongestSide) {

@@ -126,7 +126,7 @@ std::mutex& ShardPool::mutex_of(const Slot& slot) const {
 ShardPool::ShardPtr ShardPool::find(Slot& slot) {
   const std::scoped_lock lock(mutex_of(slot));
   slot.asked_for = true;
-  return slot.open;
+  return slot.open ? slot.open : slot.last.lock();
 }
 
 ShardPool::ShardPtr ShardPool::keep(Slot& slot, ShardPtr opened) {
@@ -134,6 +134,7 @@ ShardPool::ShardPtr ShardPool::keep(Slot& slot, ShardPtr opened) {
     const std::scoped_lock lock(mutex_of(slot));
     if (slot.open) return slot.open;  // another thread was faster
     slot.open = opened;
+    slot.last = opened;
     ++open_;
     if (keeps_all()) slot.stays.store(opened.get(), std::memory_order_release);
   }

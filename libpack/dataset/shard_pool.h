@@ -22,10 +22,11 @@ struct OpenShard {
   MappedFile data = {};                      ///< unless it is remote
   std::unique_ptr<RemoteShard> remote = {};  ///< looks at the index
 
-  Bytes stored(ByteRange range) const {
+  /// Without an owner they stay as long as the shard.
+  BytesLease stored(ByteRange range) const {
     if (remote) [[unlikely]]
       return remote->view(range);
-    return data.bytes().subspan(range.offset, range.length);
+    return {data.bytes().subspan(range.offset, range.length)};
   }
   /// Bytes that hold sample `row`, as they are stored.
   ByteRange stored_range(std::size_t row) const {
@@ -48,7 +49,8 @@ class ShardPool {
   ShardPool& operator=(const ShardPool&) = delete;
 
   bool keeps_all() const { return most_ >= slots_.size(); }
-  /// A shard that is open, which stays so while it is held; else nothing.
+  /// A shard that is open, or has been closed and is still held by somebody; it stays while it is
+  /// held. Else nothing.
   ShardPtr find(std::size_t shard) {
     Slot& slot = slots_[shard];
     if (const OpenShard* stays = slot.stays.load(std::memory_order_acquire)) [[likely]]
@@ -65,8 +67,9 @@ class ShardPool {
  private:
   struct Slot {
     std::atomic<const OpenShard*> stays{nullptr};
-    ShardPtr open = {};      ///< under the slot's mutex
-    bool asked_for = false;  ///< since the hand was here; under the slot's mutex
+    ShardPtr open = {};                        ///< under the slot's mutex
+    std::weak_ptr<const OpenShard> last = {};  ///< that was open; under the slot's mutex
+    bool asked_for = false;                    ///< since the hand was here; under the slot's mutex
   };
 
   friend struct Pools;

@@ -59,4 +59,8 @@ void refuse_compression(const ShardSpec& spec, const std::filesystem::path& shar
               "use the format wds, or do not compress");
 }
 
+Bytes StoredSample::image(ImageKind kind) const {
+  return in_npy && kind == ImageKind::kRaw ? npy_pixels(bytes) : bytes;
+}
+
 }  // namespace packhorse

@@ -183,10 +183,11 @@ void LabelRows::cut_cells() {
     cut_last_word();
   } else {
     cells_ = row_.cells;
-    // Several tabs separate path and label as one does; among more columns a cell may be empty.
+    // Several tabs separate path and label as one does, unless columns were asked for; among more
+    // columns a cell may be empty.
     const auto empty = std::count(cells_.begin(), cells_.end(), std::string());
     const bool tabs = syntax_ == Syntax::kCells && cells_syntax_.separator == kTabs.separator;
-    if (tabs && std::ssize(cells_) - empty == 2 && width_ == 2)
+    if (tabs && std::ssize(cells_) - empty == 2 && width_ == 2 && !by_name())
       cells_.erase(std::remove(cells_.begin(), cells_.end(), std::string()), cells_.end());
   }
 }

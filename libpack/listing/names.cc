@@ -5,16 +5,17 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse::naming {
 
 namespace {
 
-// The names torchvision.datasets.ImageFolder takes, and .jpe/.jfif.
-constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jpe", ".jfif",
-                                                          ".png",  ".webp", ".bmp", ".tif",
-                                                          ".tiff", ".ppm",  ".pgm", ".pnm"};
+// The names torchvision.datasets.ImageFolder takes, and further ones of the same kinds.
+constexpr std::array<std::string_view, 19> kImageNames = {
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png",  ".webp", ".bmp",  ".tif", ".tiff", ".ppm",
+    ".pgm", ".pnm",  ".pbm", ".gif",  ".avif", ".heic", ".heif", ".hif", ".jxl"};
 
 // In lower case. They come from macOS archivers; Windows; NAS of Synology and QNAP; ext4; programs
 // that unpack tar's extended headers as files; Python.
@@ -52,8 +53,14 @@ bool has_any_image_name(std::string_view name) {
   return has_image_name(name) || !unsupported_kind_by_name(name).empty();
 }
 
+bool has_npy_name(std::string_view name) {
+  return lower_case(name).ends_with(extension_of(ImageKind::kNpy));
+}
+
 bool has_image_bytes(Bytes head) {
-  return sniff_image(head) != ImageKind::kUnknown || !unsupported_kind(head).empty();
+  const ImageKind kind = sniff_image(head);
+  return (kind != ImageKind::kUnknown && kind != ImageKind::kNpy) ||
+         !unsupported_kind(head).empty();
 }
 
 const char* passed_over(std::string_view name) {

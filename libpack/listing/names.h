@@ -47,7 +47,9 @@ std::string_view passed_over_in(std::string_view path);
 bool has_image_name(std::string_view name);
 /// The same, or the name of an image kind that cannot be packed: the file is an input, too.
 bool has_any_image_name(std::string_view name);
-/// Whether a file is an input by its first bytes.
+/// Whether it is a NumPy file, which is an image only where there is no other.
+bool has_npy_name(std::string_view name);
+/// Whether a file is an input by its first bytes, a NumPy file not among them.
 bool has_image_bytes(Bytes head);
 
 std::string join(std::string_view directory, std::string_view name);

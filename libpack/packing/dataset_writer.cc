@@ -8,6 +8,7 @@
 #include "annotations/caption.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/targets/target_options.h"
 #include "packing/added_objects.h"
 #include "packing/added_samples.h"
@@ -75,7 +76,7 @@ ImageInfo checked_image(const NewSample& sample, const ImageLimits& limits) {
   if (probe.info) return *probe.info;
   throw Error(ErrorKind::kRejected, "the image cannot be packed: " + probe.reason, {},
               probe.beyond_limits ? "raise the limit, or leave the image out"
-                                  : "give a whole JPEG, PNG, WebP, BMP, TIFF, PGM or PPM file",
+                                  : "give a whole image file of a kind that packs",
               std::string(sample.key));
 }
 

@@ -9,6 +9,7 @@
 #include "codecs/decode_check.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/codecs/png_encode.h"
 #include "packhorse/targets/label_image.h"
 
@@ -29,15 +30,16 @@ std::string reason_of(const ProbeResult& probe, const PackItem& item) {
   const bool told = bytes.empty() || sniff_image(bytes) != ImageKind::kUnknown ||
                     !unsupported_kind(bytes).empty();
   if (told || named.empty()) return probe.reason;
-  return "unsupported kind: " + std::string(named) + ", by its name";
+  return "unsupported: " + std::string(named) + ", by its name";
 }
 
 }  // namespace
 
 std::string name_of_checks(const PackOptions& options) {
   const ImageLimits& limits = options.limits;
-  return fmt::format("{} {} {} {}", limits.pixels, limits.scan_pixels, limits.decoded_bytes,
-                     options.decode);
+  return fmt::format("{} {} {} {}{}{}{}", limits.pixels, limits.scan_pixels, limits.decoded_bytes,
+                     options.decode, limits.first_frame ? " first frame" : "",
+                     limits.bands ? " bands" : "", limits.pages_as_bands ? " pages" : "");
 }
 
 std::uint64_t PackItem::bytes_in() const {
@@ -92,6 +94,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     const TargetRecord* const target = find_target(kObjectsTarget);
     Objects objects = target != nullptr ? read_objects(item, entry, *target) : Objects{};
     item.objects = objects.size();
+    check_masks(objects, size.height, size.width);
     const ImageInfo source_image = item.image;
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;

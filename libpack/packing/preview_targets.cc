@@ -8,6 +8,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/codecs/image_header.h"
 #include "packing/reasons.h"
 
 namespace packhorse {

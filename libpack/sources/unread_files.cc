@@ -13,7 +13,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/image_header.h"
 #include "sources/adoptable.h"
 
 namespace packhorse {

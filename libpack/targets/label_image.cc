@@ -70,6 +70,8 @@ class PngReader {
   bool header_read() {
     if (setjmp(png_jmpbuf(reader_)) != 0) return false;
     png_set_user_limits(reader_, PNG_USER_WIDTH_MAX, PNG_USER_HEIGHT_MAX);
+    // Texts and profiles, which libpng would keep: a small file can hold gigabytes of them.
+    png_set_keep_unknown_chunks(reader_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(reader_, info_);
     return true;
   }

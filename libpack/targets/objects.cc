@@ -1,12 +1,15 @@
 #include "packhorse/targets/objects.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "packhorse/targets/run_lengths.h"
 
 namespace packhorse {
 
@@ -104,6 +107,41 @@ void check(const ObjectColumns& c) {
 }
 
 }  // namespace
+
+void check_masks(const Objects& objects, std::uint32_t height, std::uint32_t width) {
+  constexpr double kMostTimes = 1024;
+  constexpr double kAlwaysFine = 1e6;  // pixels of an outline
+  if (height == 0 || width == 0) return;
+  double outline = 0, covered = 0;
+  for (std::size_t p = 0; p + 1 < objects.points.size(); ++p) {
+    const auto corners = std::span(objects.outlines)
+                             .subspan(objects.points[p], objects.points[p + 1] - objects.points[p]);
+    if (corners.empty()) continue;
+    Point least = corners.front(), most = corners.front();
+    for (std::size_t i = 0; i < corners.size(); ++i) {
+      const Point &a = corners[i], &b = corners[(i + 1) % corners.size()];
+      outline += std::max(std::abs(a.x - b.x), std::abs(a.y - b.y));
+      least = {std::min(least.x, a.x), std::min(least.y, a.y)};
+      most = {std::max(most.x, a.x), std::max(most.y, a.y)};
+    }
+    covered += std::max(0.0, std::min<double>(most.x, width) - std::max(least.x, 0.0)) *
+               std::max(0.0, std::min<double>(most.y, height) - std::max(least.y, 0.0));
+  }
+  for (std::size_t i = 0; i + 1 < objects.runs.size(); ++i) {
+    const auto counts =
+        std::span(objects.counts).subspan(objects.runs[i], objects.runs[i + 1] - objects.runs[i]);
+    const Box box = box_of(counts, {height, width});
+    covered +=
+        std::max(0.0, double{box.right} - box.left) * std::max(0.0, double{box.bottom} - box.top);
+  }
+  const double sides = double{1} * height + width;
+  if (outline > kMostTimes * sides + kAlwaysFine)
+    throw Error(ErrorKind::kUnsupported,
+                "the outlines of its objects are longer than 1,024 times the sides of the image");
+  if (covered > kMostTimes * height * width)
+    throw Error(ErrorKind::kUnsupported,
+                "the masks of its objects cover the image more than 1,024 times");
+}
 
 std::vector<std::byte> encode_objects(const Objects& objects) {
   std::size_t total = kHeader;

@@ -236,6 +236,15 @@ RunLengths merge_masks(std::span<const std::uint32_t> a, std::span<const std::ui
   return combine(a, b, [](bool in_a, bool in_b) { return in_a || in_b; });
 }
 
+/// In pairs, so that no mask is gone through more often than their number has bits.
+RunLengths merge_masks(std::vector<RunLengths> masks) {
+  if (masks.empty()) return {};
+  for (std::size_t step = 1; step < masks.size(); step *= 2)
+    for (std::size_t i = 0; i + step < masks.size(); i += 2 * step)
+      masks[i] = merge_masks(masks[i], std::exchange(masks[i + step], {}));
+  return std::move(masks.front());
+}
+
 RunLengths subtract_mask(std::span<const std::uint32_t> from, std::span<const std::uint32_t> mask) {
   return combine(from, mask, [](bool in_a, bool in_b) { return in_a && !in_b; });
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kWeightBits = 12;  // 8 + 12 + 12 bits just fit into 32
 constexpr std::uint32_t kOne = 1u << kWeightBits;
-constexpr std::uint32_t kHalf = 1u << (2 * kWeightBits - 1);
+constexpr std::uint32_t kHalfTotal = 1u << (2 * kWeightBits - 1);
 
 /// Adds weight * row to the sums; the first row sets them.
 template <bool kFirst>
@@ -41,7 +41,7 @@ void add_plain(const Columns& row) {
   for (std::size_t j = 0; j < row.pixels; ++j, weights += row.width) {
     const std::uint32_t* from = row.sums + static_cast<std::size_t>(row.first[j]) * row.channels;
     for (std::size_t c = 0; c < row.channels; ++c) {
-      std::uint32_t total = kHalf;
+      std::uint32_t total = kHalfTotal;
       for (std::size_t k = 0; k < row.width; ++k) total += from[k * row.channels + c] * weights[k];
       *out++ = static_cast<std::uint8_t>(total >> (2 * kWeightBits));
     }
@@ -85,7 +85,7 @@ __attribute__((target("avx2"))) void add_avx2(const Columns& row) {
   for (; j + 4 <= row.pixels; j += 4) {
     const __m128i low = _mm_hadd_epi32(product(j), product(j + 1));
     const __m128i high = _mm_hadd_epi32(product(j + 2), product(j + 3));
-    const __m128i total = _mm_add_epi32(_mm_hadd_epi32(low, high), _mm_set1_epi32(kHalf));
+    const __m128i total = _mm_add_epi32(_mm_hadd_epi32(low, high), _mm_set1_epi32(kHalfTotal));
     const __m128i wide = _mm_srli_epi32(total, 2 * kWeightBits);
     const __m128i words = _mm_packus_epi32(wide, wide);
     const int bytes = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));

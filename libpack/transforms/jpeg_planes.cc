@@ -1,6 +1,6 @@
 #include "transforms/jpeg_planes.h"
 
-#include "codecs/row_source.h"
+#include "packhorse/codecs/colour_rows.h"
 
 namespace packhorse::transforms {
 

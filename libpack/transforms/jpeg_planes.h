@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "codecs/jpeg_session.h"
+#include "codecs/jpeg/jpeg_session.h"
 #include "image/picture.h"
 #include "jpeg/encode/frame_header.h"
 #include "packhorse/image/image_info.h"

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "codecs/row_source.h"
 #include "image/picture.h"
 #include "packhorse/base/error.h"
+#include "packhorse/codecs/colour_rows.h"
 #include "transforms/area.h"
 #include "transforms/transforms.h"
 
@@ -53,7 +53,7 @@ Between between(double window, double ratio, int j, int length) {
 /// Enlarges by bilinear interpolation. Used only for pictures smaller than the square, so a whole
 /// picture may be in memory; the long side of a narrow one may be larger, but its rows outside the
 /// window are not kept.
-void enlarge(RowSource& source, const Placement& to, Plane& out, std::uint8_t* first_pixel) {
+void enlarge(ColourRows& source, const Placement& to, Plane& out, std::uint8_t* first_pixel) {
   const auto channels = static_cast<std::size_t>(source.channels);
   const std::size_t row_bytes = static_cast<std::size_t>(source.width) * channels;
   const int top = between(to.window_y, to.ratio, 0, source.height).first;
@@ -110,7 +110,7 @@ PixelMap map_to(const Placement& to, const ImageInfo& info, const Turn& turn, st
           .height = size};
 }
 
-void shrink(RowSource& source, const ImageInfo& info, const Placement& to, Plane& out,
+void shrink(ColourRows& source, const ImageInfo& info, const Placement& to, Plane& out,
             std::uint8_t* first_pixel) {
   const double s = source.samples_per_pixel;
   const Ratios ratio = ratios(info, to);
@@ -145,7 +145,8 @@ class Raw final : public Transform {
     const Placement to = place(info, options_);
     const int least_width = static_cast<int>(std::ceil(info.width / to.ratio));
     const int least_height = static_cast<int>(std::ceil(info.height / to.ratio));
-    const std::unique_ptr<RowSource> source = open_rows(input, info, least_width, least_height);
+    const std::unique_ptr<ColourRows> source =
+        open_colours(input, info, {.eighths = decode_eighths(info, least_width, least_height)});
     thread_local Plane square, turned;
     square.reset(options_.size, options_.size, source->channels);
     std::fill(square.samples.begin(), square.samples.end(), std::uint8_t{0});  // black margins

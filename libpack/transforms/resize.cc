@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codecs/row_source.h"
 #include "jpeg/encode/forward_dct.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
+#include "packhorse/codecs/colour_rows.h"
 #include "packhorse/jpeg/segments.h"
 #include "transforms/jpeg_planes.h"
 #include "transforms/transforms.h"
@@ -234,7 +234,8 @@ class Resize final : public Transform {
                                Scratch& scratch) const {
     const Frame size = frame_for(info, 1);
     const int width = static_cast<int>(size.width), height = static_cast<int>(size.height);
-    const std::unique_ptr<RowSource> source = open_rows(input, info, width, height);
+    const std::unique_ptr<ColourRows> source =
+        open_colours(input, info, {.eighths = decode_eighths(info, width, height)});
     frame = frame_for(info, static_cast<std::size_t>(source->channels));
     scratch.rgb.reset(width, height, source->channels);
     const AreaAxis x{source->width, width, 0, info.width * source->samples_per_pixel / width};

@@ -1,10 +1,27 @@
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
+#include "packhorse/jpeg/segments.h"
 #include "transforms/transforms.h"
 
 namespace packhorse::transforms {
 
 namespace {
+
+/// Whether pictures or a film follow the picture, which no reader of JPEGs shows: previews, the
+/// gain map of Ultra HDR, a motion photo.
+bool has_more_behind(Bytes file) {
+  jpeg::SegmentWalk walk(file);
+  while (const std::optional<jpeg::Segment> segment = walk.next()) {
+    if (jpeg::is_picture_index(segment->marker, segment->body)) return true;
+    if (segment->marker != jpeg::kSos) continue;
+    const std::string_view text = as_text(file);
+    const std::size_t end = text.find("\xff\xd9", segment->end);
+    if (end == std::string_view::npos) return false;
+    const std::string_view tail = text.substr(end + 2);
+    return tail.starts_with("\xff\xd8\xff") || (tail.size() > 8 && tail.substr(4, 4) == "ftyp");
+  }
+  return false;
+}
 
 class Roi final : public Transform {
  public:
@@ -17,6 +34,7 @@ class Roi final : public Transform {
       return {input, "kept: a progressive JPEG with missing scans"};
     // A file that was transcoded before comes out the same, byte for byte.
     if (as_text(input) == as_text(output)) return {input, "kept: already roi-ready"};
+    if (has_more_behind(input)) return {output, "pictures or films behind it left out"};
     return {output, {}};
   }
 

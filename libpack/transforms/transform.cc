@@ -28,6 +28,7 @@ void check(bool sense, std::string_view setting, int value, std::string_view ran
 
 using Chroma = TransformOptions::Chroma;
 using Fit = TransformOptions::Fit;
+using Codec = TransformOptions::Codec;
 
 /// Writes a setting as text and reads it back.
 struct Setting {
@@ -74,11 +75,20 @@ constexpr std::array kSettings = {
               options.fit = text == "crop" ? Fit::kCrop : Fit::kLetterbox;
               return text == "crop" || text == "letterbox";
             }},
+    Setting{"codec",
+            [](const TransformOptions& options) {
+              return std::string(options.codec == Codec::kPng ? "png" : "webp");
+            },
+            [](TransformOptions& options, std::string_view text) {
+              options.codec = text == "png" ? Codec::kPng : Codec::kWebp;
+              return text == "png" || text == "webp";
+            }},
 };
 
 constexpr std::array<std::string_view, 1> kRoiUses = {"restart_mcus"};
 constexpr std::array<std::string_view, 4> kResizeUses = {"short_side", "quality", "chroma",
                                                          "restart_mcus"};
+constexpr std::array<std::string_view, 1> kLosslessUses = {"codec"};
 constexpr std::array<std::string_view, 2> kRawUses = {"size", "fit"};
 
 const Setting* find_setting(std::string_view name) {
@@ -98,6 +108,11 @@ std::uint64_t resize_estimate(const TransformOptions& options, std::uint64_t inp
   const auto side = static_cast<std::uint64_t>(options.short_side);
   return std::min(roi_estimate(options, input),
                   side * side * (options.quality > 95 ? 4 : 2) + 1024);
+}
+
+/// Compressed files become larger, all others smaller.
+std::uint64_t lossless_estimate(const TransformOptions&, std::uint64_t input) {
+  return 3 * input + 1024;
 }
 
 std::uint64_t raw_estimate(const TransformOptions& options, std::uint64_t) {
@@ -125,6 +140,12 @@ constexpr std::array kTransforms = {
                   .uses = kResizeUses,
                   .estimate = resize_estimate,
                   .decodes = true},
+    TransformKind{
+        .name = "lossless",
+        .summary = "JPEGs unchanged, all other images as PNG or WebP with the same pixels",
+        .make = transforms::make_lossless,
+        .uses = kLosslessUses,
+        .estimate = lossless_estimate},
     TransformKind{.name = "raw",
                   .summary = "upright decoded pixels of one size: nothing to decode when reading",
                   .make = transforms::make_raw,

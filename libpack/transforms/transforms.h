@@ -9,6 +9,7 @@ namespace packhorse::transforms {
 
 std::unique_ptr<Transform> make_roi(const TransformOptions& options);
 std::unique_ptr<Transform> make_resize(const TransformOptions& options);
+std::unique_ptr<Transform> make_lossless(const TransformOptions& options);
 std::unique_ptr<Transform> make_raw(const TransformOptions& options);
 
 /// Throws Error(kUnsupported) when the image is decoded pixels: there is no file to work on.

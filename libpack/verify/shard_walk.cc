@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codecs/decode_check.h"
-#include "image/described_image.h"
+#include "codecs/described_image.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
@@ -131,12 +131,13 @@ class Walk {
     if (sample.key != index_->key(row)) differs("the key");
     if (sample.label != index_->label(row)) differs("the label");
     const bool about_bytes = what.empty();
-    const bool intact = xxh3(sample.bytes) == index_->hash(row);
+    const Bytes image = sample.image(index_->image(row).kind);
+    const bool intact = xxh3(image) == index_->hash(row);
     if (!intact) differs("the image's bytes");
     if (!has_fields_of(row, sample)) differs("the fields");
     if (!what.empty())
       add(FindingKind::kStructure, "shard and index disagree about " + what, about_bytes);
-    if (intact) check_description(row, sample.bytes);
+    if (intact) check_description(row, image);
   }
 
   bool has_fields_of(std::size_t row, const StoredSample& sample) const {

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _reader, remote
+from . import _pixels, _reader, remote
 from .augment import DetectionAugment
 from .errors import UnsupportedError, UsageError
 from .targets import Targets
@@ -27,6 +27,8 @@ class Dataset:
     split       which of its splits ("train" where there is one)
     image       "pil" (RGB, by Pillow), "numpy" (uint8 [height, width, 3], by packhorse's decoder, upright),
                 "torch" (the same, uint8 [3, height, width]) or "bytes" (the file)
+    bands       "all", or a list of bands, counted from 0: "numpy" and "torch" are then not colours, but these samples
+                as they are stored, uint8, uint16 or float32
     transform   of the image; target_transform of the label, or of the target
     targets     samples are (image, target), as torchvision's detection datasets give them: the target is a dictionary
                 of boxes, labels, iscrowd, area, image_id, and of keypoints where there are any, in pixels of the image:
@@ -49,8 +51,13 @@ class Dataset:
         first_label: int = 0,
         tv_tensors: bool = False,
         transforms: Callable | None = None,
+        bands: str | Sequence[int] | None = None,
     ):
         self.path, self.split, self.image = os.fspath(path), split, image
+        if bands is not None and image not in ("numpy", "torch"):
+            raise ValueError(f'bands= are decoded by packhorse: they need image="numpy" or "torch", not {image!r}')
+        numbers = _pixels.band_numbers(bands)
+        self.bands = bands if not numbers else numbers
         if image not in _KINDS:
             raise ValueError(f"image={image!r} is none of {', '.join(_KINDS)}")
         self.transform, self.target_transform = transform, target_transform
@@ -63,7 +70,7 @@ class Dataset:
             self.require_targets()
 
     def __getstate__(self) -> dict:
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels")}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels", "id")}
         return state | {"_remote": remote.options()} if remote.is_url(self.path) else state
 
     def __setstate__(self, state: dict) -> None:
@@ -93,6 +100,11 @@ class Dataset:
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple]:
         return [self[index] for index in indices]
+
+    @functools.cached_property
+    def id(self) -> str:
+        """The same for copies of a dataset, wherever they lie; another packing has another id."""
+        return self._native.id
 
     @property
     def classes(self) -> list[str]:
@@ -133,14 +145,18 @@ class Dataset:
         """The image's file as it was packed. Its hash is checked."""
         return self._native.read(index)
 
-    def decode(self, index: int, augment=None, *, seed: int = 0, epoch: int = 0):
+    def decode(self, index: int, augment=None, *, seed: int = 0, epoch: int = 0, bands=None):
         """The image's pixels, a numpy array uint8 [height, width, 3], by packhorse's decoder: whole and upright, or
-        what a Loader with this `augment`, a crop, seed and epoch makes of it."""
+        what a Loader with this `augment`, a crop, seed and epoch makes of it. `bands`: "all", or a list: these samples
+        as they are stored, uint8, uint16 or float32 [height, width, bands]; by default the dataset's own."""
         if isinstance(augment, DetectionAugment):
             raise UsageError(
                 "decode() makes crops of one image, and a DetectionAugment may take others",
                 advice="read it through packhorse.Loader(..., augment=..., shuffle=False)",
             )
+        numbers = _pixels.band_numbers(self.bands if bands is None else bands)
+        if numbers is not None:
+            return self._native.decode_bands(index, augment, seed, epoch, numbers)
         return self._native.decode(index, augment, seed, epoch)
 
     def read_field(self, index: int, name: str) -> bytes | None:
@@ -181,11 +197,7 @@ class Dataset:
             return self.read(index)
         if self.image == "pil":
             return self._pil(index)
-        try:
-            pixels = self.decode(index)
-        except UnsupportedError as error:
-            error.advice = 'open such images with Pillow: packhorse.Dataset(..., image="pil")'
-            raise
+        pixels = self.decode(index)
         if self.image == "numpy":
             return pixels
         import torch

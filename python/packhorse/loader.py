@@ -6,12 +6,14 @@ import collections
 import dataclasses
 import os
 import sys
+import threading
+import warnings
 from collections.abc import Iterator, Sequence
 
 from . import _device, _pixels, _reader
 from .augment import DetectionAugment, native
 from .dataset import Dataset
-from .errors import UnsupportedError
+from .errors import UnsupportedError, UsageError
 from .targets import TargetRules, Targets, native_rules
 
 Augment = (
@@ -52,6 +54,8 @@ class Batch(_Delivered, collections.namedtuple("Batch", ["images", "labels"])):
                             in torch.channels_last order
         channels_last=False [batch, 3, height, width]       [batch, 3, height, width]
                             contiguous
+
+    With bands=, they have as many channels as bands.
     """
 
 
@@ -86,10 +90,15 @@ class Loader:
                 boxes, masks and key points of the images. The dataset must have some
     close_mosaic_from
                 from this epoch on, samples are of one picture: no mosaic, copy_paste or mixup
-    dtype       of the images: "uint8", 0 to 255; or "float32" or "float16", scaled to 0..1 (numpy's and torch's
-                dtypes, too)
-    mean, std   three numbers each: normalise the floating-point images, by (x / 255 - mean) / std. Bit for bit what
-                torchvision's ToTensor() and Normalize(mean, std) make of the pixels; float16 is that, rounded
+    dtype       of the images: "uint8", 0 to 255; or "float32" or "float16", scaled to 0..1; or "uint16", 0 to 65535,
+                of bands (numpy's and torch's dtypes, too)
+    mean, std   three numbers each, or one for each band: normalise the floating-point images, by (x / 255 - mean) / std.
+                Bit for bit what torchvision's ToTensor() and Normalize(mean, std) make of the pixels; float16 is that,
+                rounded
+    bands       not colours of 8 bits, but the samples as they are stored: "all", or a list of bands, counted from 0.
+                Floats are as they are stored, integers of 16 bits are 0..1 of 65535 as "float32". All images must have
+                these bands, and as many bits (mixed_bits=True: 8 and 16 together). No ColorJitter and the like.
+                dtype="uint16" alone means all bands
     channels_last
                 how images lie in memory, and the shape of numpy's: packhorse.Batch has the four cases
     shuffle     all samples mixed (order="global"; of a dataset at a URL order="window-first", or "window" where no
@@ -134,6 +143,8 @@ class Loader:
         device=None,
         targets: bool | TargetRules = False,
         close_mosaic_from: int | None = None,
+        bands: str | Sequence[int] | None = None,
+        mixed_bits: bool = False,
     ):
         self.device = _device.cuda_device(device)
         pin_memory = pin_memory or self.device is not None
@@ -159,7 +170,7 @@ class Loader:
             distort=stages["distort"],
             erasing=stages["erasing"],
             planes=not channels_last,
-            **_pixels.number_format(dtype, mean, std),
+            **_pixels.number_format(dtype, mean, std, bands, mixed_bits),
             workers=-1 if workers is None else workers,
             slots=slots,
             order=order or ("" if shuffle else "sequential"),
@@ -175,6 +186,7 @@ class Loader:
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last
+        self._one_at_a_time = threading.Lock()  # of threads that share the loader
 
     def __len__(self) -> int:
         """Batches of a whole epoch, also while load_state_dict() left less of one."""
@@ -200,21 +212,28 @@ class Loader:
             yield batch
 
     def _host_batches(self, this: _Pass) -> Iterator[Batch | TargetBatch]:
-        while self._pass is this:  # a newer iteration ends this one
-            try:
-                arrays = self._native.next()
-            except UnsupportedError as error:
-                error.advice = OTHER_KINDS
-                raise
-            if arrays is None:
-                return
-            yield self._batch(*arrays)
+        while True:
+            self._native.check()  # before a lock that may be another process's
+            with self._one_at_a_time:
+                if self._pass is not this:  # a newer iteration ends this one
+                    return
+                try:
+                    arrays = self._native.next()
+                except UnsupportedError as error:
+                    error.advice = OTHER_KINDS
+                    raise
+                if arrays is None:
+                    return
+                batch = self._batch(*arrays)
+            yield batch
 
     def _begin(self) -> _Pass:
-        self._native.start_epoch(self._epoch, self._done)
-        self._pass = _Pass(self._epoch, self._done, self._native.steps(self._done))
-        self._epoch, self._done = self._epoch + 1, 0
-        return self._pass
+        self._native.check()
+        with self._one_at_a_time:
+            self._native.start_epoch(self._epoch, self._done)
+            self._pass = _Pass(self._epoch, self._done, self._native.steps(self._done))
+            self._epoch, self._done = self._epoch + 1, 0
+            return self._pass
 
     def _batch(self, images, labels, samples, targets=None) -> Batch | TargetBatch:
         size = images.shape[1:3] if self.channels_last else images.shape[2:4]
@@ -239,21 +258,42 @@ class Loader:
         epoch, done = self._epoch, self._done
         if self._pass is not None and self._pass.left > 0:
             epoch, done = self._pass.epoch, self._pass.done
-        return {"seed": self.seed, "epoch": epoch, "done": done, "order": self._native.order}
+        return {"seed": self.seed, "epoch": epoch, "done": done, "order": self._native.order, "data": self.dataset.id}
 
-    def load_state_dict(self, state: dict) -> None:
-        """The next iteration goes on where `state` was taken. len() remains that of a whole epoch."""
-        if state["seed"] != self.seed:
-            raise ValueError(f"the state is of seed {state['seed']}, this loader has seed {self.seed}")
-        epoch, done = state["epoch"], state["done"]
+    def load_state_dict(self, state: dict, *, other_data: bool = False) -> None:
+        """The next iteration goes on where `state` was taken. len() remains that of a whole epoch. A state from the
+        middle of an epoch is refused where the dataset has other samples, or another order of them, unless
+        `other_data` says that this is meant; one from an epoch's start gives a warning."""
+        epoch, done, seed = (_number(state, name) for name in ("epoch", "done", "seed"))
+        if seed != self.seed:
+            raise UsageError(f"the state is of seed {seed}, this loader has seed {self.seed}")
+        self._check_data(state, done, other_data)
         if done > 0 and (order := state.get("order", self._native.order)) != self._native.order:
-            raise ValueError(
+            raise UsageError(
                 f"the state is from the middle of an epoch in the order {order!r}, and this loader has "
                 f"{self._native.order!r}: give order={order!r}"
             )
         if done > 0 and self._native.steps(done) == 0:  # less than a batch of that epoch is left, and dropped
             epoch, done = epoch + 1, 0
         self._epoch, self._done, self._pass = epoch, done, None
+
+    def _check_data(self, state: dict, done: int, other_data: bool) -> None:
+        data = state.get("data")  # earlier versions did not say
+        if data is None or data == self.dataset.id or other_data:
+            return
+        what = (
+            f"the state is of other data, or of another packing: its dataset has the id {data[:12]}, "
+            f"this one {self.dataset.id[:12]}"
+        )
+        if done == 0:
+            warnings.warn(what, stacklevel=3)
+            return
+        raise UsageError(
+            f"{what}; {done} of its samples were done",
+            self.dataset.path,
+            advice="open the dataset it was taken from, or load_state_dict(state, other_data=True), which leaves out the "
+            "first samples of this one",
+        )
 
     def stats(self) -> dict:
         """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""
@@ -265,6 +305,17 @@ class Loader:
     def bad_samples(self) -> list[dict]:
         """The samples that were replaced: epoch, sample, by (what replaced it), what (the error)."""
         return self._native.bad_samples()
+
+
+def _number(state: dict, name: str) -> int:
+    value = state.get(name) if isinstance(state, dict) else None
+    if hasattr(value, "__index__") and value >= 0:  # also numpy's
+        return value.__index__()
+    held = sorted(map(str, state)) if isinstance(state, dict) else type(state).__name__
+    raise UsageError(
+        f"this is no state of a packhorse.Loader: {name!r} is no number from 0 on in {held}",
+        advice="give what state_dict() of a Loader returned",
+    )
 
 
 @dataclasses.dataclass

@@ -33,6 +33,7 @@ def pack(
     restart_mcus: int | None = None,
     size: int | None = None,
     fit: str | None = None,
+    codec: str | None = None,
     shard_bytes: int | str | None = None,
     shard_samples: int | None = None,
     shuffle: bool = True,
@@ -65,6 +66,9 @@ def pack(
     split: str | None = None,
     deduplicate: str | None = None,
     max_rejects: int | str = 0,
+    first_frame: bool = False,
+    bands: bool = False,
+    pages_as_bands: bool = False,
     max_pixels: int | None = None,
     max_scan_pixels: int | None = None,
     max_decoded_bytes: int | str | None = None,
@@ -137,6 +141,9 @@ def verify(
     samples_per_class: int | None = None,
     split: str | None = None,
     deduplicate: str | None = None,
+    first_frame: bool = False,
+    bands: bool = False,
+    pages_as_bands: bool = False,
     max_pixels: int | None = None,
     max_scan_pixels: int | None = None,
     max_decoded_bytes: int | str | None = None,
@@ -189,6 +196,9 @@ def index(
     target_classes: Path | Sequence[str] | None = None,
     target_keypoints: int | None = None,
     max_rejects: int | str = 0,
+    first_frame: bool = False,
+    bands: bool = False,
+    pages_as_bands: bool = False,
     max_pixels: int | None = None,
     images: str | None = None,
     offsets: str | None = None,
@@ -269,8 +279,11 @@ def _refuse_needless(arguments: Mapping[str, Any]) -> None:
             raise UsageError(f"{name} needs against: no source is read")
     if arguments["decode"] and arguments["level"] != "full":
         raise UsageError('decode needs level="full", or against')
-    for name in ("max_pixels", "max_scan_pixels", "max_decoded_bytes"):
-        if arguments[name] is not None and not arguments["decode"]:
+    for name in ("bands", "pages_as_bands"):
+        if arguments[name]:
+            raise UsageError(f"{name} needs against: no source is read")
+    for name in ("first_frame", "max_pixels", "max_scan_pixels", "max_decoded_bytes"):
+        if arguments[name] not in (None, False) and not arguments["decode"]:
             raise UsageError(f"{name} has no effect: no images are decoded", advice="add decode, or leave it out")
 
 

@@ -12,7 +12,7 @@ from .errors import UsageError
 from .packing import Path, Progress, _native, _options, _packed
 from .reports import PackReport
 
-_PIL_KINDS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM"}  # what is packed as it is
+_PIL_KINDS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM", "GIF"}  # what is packed as it is
 
 
 class Writer:
@@ -53,6 +53,7 @@ class Writer:
         restart_mcus: int | None = None,
         size: int | None = None,
         fit: str | None = None,
+        codec: str | None = None,
         shard_bytes: int | str | None = None,
         shard_samples: int | None = None,
         shuffle: bool = True,
@@ -62,6 +63,9 @@ class Writer:
         split: str | None = None,
         deduplicate: str | None = None,
         max_rejects: int | str = 0,
+        first_frame: bool = False,
+        bands: bool = False,
+        pages_as_bands: bool = False,
         max_pixels: int | None = None,
         max_scan_pixels: int | None = None,
         max_decoded_bytes: int | str | None = None,

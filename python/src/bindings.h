@@ -30,6 +30,8 @@ void bind_augment(nb::module_& module);
 void bind_detection(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_loader(nb::module_& module);
+/// Ends the threads of all loaders of this process, which cannot be used any more.
+void stop_loaders();
 void bind_targets(nb::module_& module);
 /// The columns of objects as arrays over their memory, which the arrays own. Key points are `each`
 /// for an object, where no object says how many.

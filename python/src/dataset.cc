@@ -1,9 +1,13 @@
 #include "dataset.h"
 
+#include <cstring>
 #include <numeric>
 
+#include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
+#include "packhorse/codecs/band_rows.h"
+#include "packhorse/reader/pixel_format.h"
 
 namespace packhorse::python {
 
@@ -32,7 +36,7 @@ nb::bytes read(const Dataset& dataset, std::int64_t index) {
   const std::size_t sample = checked_sample(dataset, index);
   std::vector<std::byte> bytes;
   {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     dataset.read(sample, bytes);
   }
   return nb::bytes(bytes.data(), bytes.size());
@@ -45,9 +49,10 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
   std::vector<std::uint8_t> pixels;
   int width = 0, height = 0;
   try {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     std::vector<std::byte> scratch;
-    const Bytes bytes = dataset.view(sample, scratch);
+    const BytesLease lease = dataset.view(sample, scratch);
+    const Bytes bytes = lease.bytes;
     if (augment) {
       reader::validate(*augment);
       width = height = reader::output_size(*augment).width;
@@ -65,9 +70,64 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
                   {static_cast<std::size_t>(height), static_cast<std::size_t>(width), 3});
 }
 
+/// An array of the numbers that `bits` are stored as.
+nb::ndarray<nb::numpy> as_stored(std::vector<float> values, const BandLayout& layout,
+                                 const std::vector<std::size_t>& shape) {
+  if (layout.is_float()) return nb::ndarray<nb::numpy>(to_numpy(std::move(values), shape));
+  const bool wide = layout.bits == 16;
+  std::vector<std::uint8_t> numbers(values.size() * (wide ? 2 : 1));
+  reader::write_bands(values, shape.back(),
+                      {.type = wide ? reader::PixelType::kUint16 : reader::PixelType::kUint8},
+                      numbers);
+  if (!wide) return nb::ndarray<nb::numpy>(to_numpy(std::move(numbers), shape));
+  std::vector<std::uint16_t> samples(values.size());
+  std::memcpy(samples.data(), numbers.data(), numbers.size());
+  return nb::ndarray<nb::numpy>(to_numpy(std::move(samples), shape));
+}
+
+/// The bands with these numbers, or all of them.
+nb::ndarray<nb::numpy> decode_bands(const Dataset& dataset, std::int64_t index,
+                                    const std::optional<reader::Augment>& augment,
+                                    std::uint64_t seed, std::uint64_t epoch,
+                                    const std::vector<int>& bands) {
+  const std::size_t sample = checked_sample(dataset, index);
+  std::vector<std::uint8_t> pixels;
+  BandLayout layout;
+  std::size_t count = 0;
+  int width = 0, height = 0;
+  try {
+    const OthersRun others_run;
+    std::vector<std::byte> scratch;
+    const BytesLease lease = dataset.view(sample, scratch);
+    const Bytes bytes = lease.bytes;
+    const ImageInfo known = dataset.image(sample);
+    layout = band_layout(bytes, reader::Decoder().header(bytes, known));
+    reader::DecodeOptions options;
+    options.bands = {.numbers = bands.empty() ? all_bands(layout) : bands, .bits = layout.bits};
+    count = options.bands.numbers.size();
+    reader::Decoder decoder(options);
+    if (augment) {
+      reader::validate(*augment);
+      width = height = reader::output_size(*augment).width;
+      pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
+                    decoder.bytes_of_pixel());
+      decoder.decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels, known);
+    } else {
+      decoder.decode_full(bytes, pixels, width, height, known);
+    }
+    dataset.check_whole(sample);
+  } catch (const Error& error) {
+    throw reader::error_at(dataset, sample, error);
+  }
+  std::vector<float> values(pixels.size() / sizeof(float));
+  std::memcpy(values.data(), pixels.data(), pixels.size());
+  return as_stored(std::move(values), layout,
+                   {static_cast<std::size_t>(height), static_cast<std::size_t>(width), count});
+}
+
 std::int64_t label(const Dataset& dataset, std::int64_t index) {
   const std::size_t sample = checked_sample(dataset, index);
-  const nb::gil_scoped_release others_run;  // a shard may have to be opened
+  const OthersRun others_run;  // a shard may have to be opened
   const std::int64_t label = dataset.label(sample);
   dataset.check_whole(sample);
   return label;
@@ -77,7 +137,7 @@ nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
   MappedFile::arm();
   std::vector<std::int64_t> all(dataset.size());
   {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i] = dataset.label(i);
       dataset.check_whole(i);
@@ -95,12 +155,13 @@ void bind_dataset(nb::module_& module) {
   made.def_static(
           "open",
           [](const std::string& path, const std::string& split) {
-            const nb::gil_scoped_release others_run;
+            const OthersRun others_run;
             return std::shared_ptr<Dataset>(
                 std::const_pointer_cast<Dataset>(Dataset::open(path, split)));
           },
           "path"_a, "split"_a = "")
       .def("__len__", &Dataset::size)
+      .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("classes", &Dataset::classes)
       .def_prop_ro("format", &Dataset::format)
       .def_prop_ro("image_mode", &Dataset::image_mode)
@@ -110,7 +171,9 @@ void bind_dataset(nb::module_& module) {
                           std::int64_t i) { return self.describe(checked_sample(self, i)); })
       .def("read", &read, "The image's bytes, checked by their hash")
       .def("decode", &decode, "index"_a, "augment"_a = nb::none(), "seed"_a = 0, "epoch"_a = 0,
-           "The image's pixels, uint8 [height, width, 3], upright");
+           "The image's pixels, uint8 [height, width, 3], upright")
+      .def("decode_bands", &decode_bands, "index"_a, "augment"_a.none(), "seed"_a, "epoch"_a,
+           "bands"_a, "Its samples as they are stored, [height, width, bands], upright");
 }
 
 }  // namespace packhorse::python

@@ -2,6 +2,7 @@
 
 #include "bindings.h"
 #include "dataset.h"
+#include "others_run.h"
 #include "packhorse/reader/targets.h"
 #include "packhorse/reader/targets_reader.h"
 
@@ -34,12 +35,12 @@ ObjectsAndSize objects(const Dataset& dataset, std::int64_t index, bool turned) 
   ImageInfo info;
   std::size_t keypoints = 0;
   try {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     const reader::TargetsReader reader(dataset);
     if (!reader.has_objects())
       throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with --targets");
     std::vector<std::byte> scratch;
-    info = thread_decoder().header(dataset.view(sample, scratch), dataset.image(sample));
+    info = thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
     made.objects = reader.read(sample, info, scratch).objects;
     if (turned) {
       made.objects = reader::upright(std::move(made.objects), info);
@@ -60,11 +61,11 @@ nb::dict said(const Dataset& dataset, std::int64_t index, bool turned) {
   const std::size_t sample = checked_sample(dataset, index);
   reader::StoredTargets stored;
   try {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     const reader::TargetsReader reader(dataset);
     std::vector<std::byte> scratch;
     const ImageInfo info =
-        thread_decoder().header(dataset.view(sample, scratch), dataset.image(sample));
+        thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
     stored = reader.read(sample, info, scratch);
     if (turned && stored.mask)
       stored.mask = map_labels(
@@ -92,7 +93,7 @@ std::optional<nb::bytes> read_field(const Dataset& dataset, std::int64_t index,
   std::vector<std::byte> bytes;
   bool there = false;
   {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     there = dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes);
     dataset.check_whole(sample);
   }

@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
+#include <mutex>
 
 #include "bindings.h"
+#include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/targets.h"
 
@@ -29,24 +32,27 @@ reader::PixelType type_of(const std::string& name) {
   if (name == "uint8") return reader::PixelType::kUint8;
   if (name == "float32") return reader::PixelType::kFloat32;
   if (name == "float16") return reader::PixelType::kFloat16;
-  throw nb::value_error("dtype: uint8, float32 or float16");
+  if (name == "uint16") return reader::PixelType::kUint16;
+  throw nb::value_error("dtype: uint8, uint16, float32 or float16");
 }
 
 nb::dlpack::dtype type_of(reader::PixelType type) {
   using Code = nb::dlpack::dtype_code;
-  const Code code = type == reader::PixelType::kUint8 ? Code::UInt : Code::Float;
+  const bool integer = type == reader::PixelType::kUint8 || type == reader::PixelType::kUint16;
+  const Code code = integer ? Code::UInt : Code::Float;
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
 }
 
-using Channels = std::array<double, 3>;
+using Channels = std::vector<double>;
 
-std::array<float, 3> rounded(const Channels& values) {
-  return {static_cast<float>(values[0]), static_cast<float>(values[1]),
-          static_cast<float>(values[2])};
+std::vector<float> rounded(const Channels& values) {
+  std::vector<float> numbers;
+  for (const double value : values) numbers.push_back(static_cast<float>(value));
+  return numbers;
 }
 
-/// images [batch, size, size, 3] or [batch, 3, size, size], labels and samples int64/uint64
-/// [batch].
+/// images [batch, size, size, channels] or [batch, channels, size, size], labels and samples
+/// int64/uint64 [batch].
 using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
                           nb::ndarray<nb::numpy, std::uint64_t>>;
 /// The same, and the columns of the objects.
@@ -71,6 +77,35 @@ reader::TargetRules rules_of(const Rules& rules) {
   return {min_side, min_visible, run_lengths ? Masks::kRunLengths : Masks::kAsStored};
 }
 
+/// A loader until it is stopped, of which one thread at a time does something.
+struct OwnedLoader {
+  const ::pid_t process = ::getpid();
+  std::mutex mutex;
+  std::unique_ptr<Loader> loader;
+};
+
+/// Those of this process.
+class AllLoaders {
+ public:
+  static AllLoaders& here() {
+    static AllLoaders all;
+    return all;
+  }
+  void add(const std::shared_ptr<OwnedLoader>& loader) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(loaders_, [](const auto& one) { return one.expired(); });
+    loaders_.push_back(loader);
+  }
+  std::vector<std::weak_ptr<OwnedLoader>> get() {
+    const std::scoped_lock lock(mutex_);
+    return loaders_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<OwnedLoader>> loaders_;
+};
+
 /// The Loader, for the process that made it: after fork() its threads are gone.
 class ProcessLoader {
  public:
@@ -80,34 +115,37 @@ class ProcessLoader {
         has_targets_(options.targets.has_value()),
         order_(reader::name_of(options.order)),
         keypoints_(keypoints_of(*dataset)),
-        loader_(std::make_unique<Loader>(std::move(dataset), std::move(options))) {}
+        owned_(std::make_shared<OwnedLoader>()) {
+    owned_->loader = std::make_unique<Loader>(std::move(dataset), std::move(options));
+    AllLoaders::here().add(owned_);
+  }
 
   /// In a forked child nothing can join the threads, and their locks may be held for ever.
   ~ProcessLoader() {
-    if (::getpid() != process_) static_cast<void>(loader_.release());
+    if (::getpid() != owned_->process) {
+      static_cast<void>(owned_->loader.release());
+      return;
+    }
+    const OthersRun others_run;  // a worker may wait for a storage
+    owned_.reset();
   }
 
   Loader& here() const {
-    if (::getpid() == process_) return *loader_;
-    throw Error(ErrorKind::kUsage,
-                "this Loader was made before a fork, and its threads are not in "
-                "this process",
-                {}, "make the Loader in the process that reads from it");
+    if (::getpid() != owned_->process)
+      throw Error(ErrorKind::kUsage,
+                  "this Loader was made before a fork, and its threads are not in "
+                  "this process",
+                  {}, "make the Loader in the process that reads from it");
+    return wherever();
   }
 
   void start_epoch(std::uint64_t epoch, std::uint64_t done) {
-    const nb::gil_scoped_release others_run;
-    here().start_epoch(epoch, done);
+    alone([&](Loader& loader) { loader.start_epoch(epoch, done); });
   }
 
   std::optional<Delivered> next() {
-    Loader& loader = here();
-    wait(loader);
-    std::optional<Batch> batch;
-    {
-      const nb::gil_scoped_release others_run;
-      batch = loader.next();
-    }
+    wait();
+    std::optional<Batch> batch = alone([](Loader& loader) { return loader.next(); });
     if (!batch) return std::nullopt;
     Arrays made = arrays(*batch);
     if (!has_targets_) return made;
@@ -120,9 +158,16 @@ class ProcessLoader {
   bool is_ready() const { return here().wait(std::chrono::nanoseconds(0)); }
 
   /// Batches in an epoch, after `done` of its samples.
-  std::uint64_t steps(std::uint64_t done) const { return loader_->steps_of_epoch(done); }
+  std::uint64_t steps(std::uint64_t done) const { return wherever().steps_of_epoch(done); }
 
  private:
+  /// Also in a child of the process that made it, where its threads are not.
+  Loader& wherever() const {
+    if (owned_->loader) return *owned_->loader;
+    { const OthersRun others_run; }  // where a daemon thread stays, and says nothing
+    throw Error(ErrorKind::kUsage, "this Loader was stopped: the interpreter is about to end");
+  }
+
   /// The batch's arrays, which own its memory.
   Arrays arrays(Batch& batch) const {
     const auto size = static_cast<std::size_t>(batch.size());
@@ -132,31 +177,35 @@ class ProcessLoader {
     const bool planes = format_.layout == reader::PixelLayout::kPlanes;
     const auto height = static_cast<std::size_t>(size_.height);
     const auto width = static_cast<std::size_t>(size_.width);
-    const std::size_t shape[] = {size, planes ? 3 : height, planes ? height : width,
-                                 planes ? width : 3};
+    const auto channels = static_cast<std::size_t>(batch.channels());
+    const std::size_t shape[] = {size, planes ? channels : height, planes ? height : width,
+                                 planes ? width : channels};
     return Arrays(
         {batch.images().data(), 4, shape, owner, nullptr, type_of(format_.type)},
         to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
         to_numpy<std::uint64_t>({batch.samples().begin(), batch.samples().end()}, {size}));
   }
 
-  static void wait(Loader& loader) {
-    for (bool there = false; !there;) {
-      {
-        const nb::gil_scoped_release others_run;
-        there = loader.wait(kBetweenSignals);
-      }
+  void wait() const {
+    while (!alone([](Loader& loader) { return loader.wait(kBetweenSignals); }))
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
   }
 
-  const ::pid_t process_ = ::getpid();
+  /// Does something while other threads of Python run, but none with this loader.
+  template <class Work>
+  std::invoke_result_t<const Work&, Loader&> alone(const Work& work) const {
+    static_cast<void>(here());  // before its locks are looked at
+    const OthersRun others_run;
+    const std::scoped_lock lock(owned_->mutex);
+    return work(here());
+  }
+
   const reader::ImageSize size_;
   const reader::PixelFormat format_;
   const bool has_targets_;
   const std::string order_;
   const std::size_t keypoints_;
-  std::unique_ptr<Loader> loader_;
+  std::shared_ptr<OwnedLoader> owned_;
 };
 
 nb::dict latencies(const reader::Latencies& of) {
@@ -202,6 +251,16 @@ nb::list bad_samples(const ProcessLoader& self) {
 
 }  // namespace
 
+void stop_loaders() {
+  for (const std::weak_ptr<OwnedLoader>& one : AllLoaders::here().get()) {
+    const std::shared_ptr<OwnedLoader> owned = one.lock();
+    if (!owned || owned->process != ::getpid()) continue;
+    const OthersRun others_run;
+    const std::scoped_lock lock(owned->mutex);
+    owned->loader.reset();
+  }
+}
+
 void bind_loader(nb::module_& module) {
   nb::class_<ProcessLoader>(module, "Loader")
       .def(
@@ -209,11 +268,12 @@ void bind_loader(nb::module_& module) {
           [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, std::int64_t batch_size,
              reader::Augment augment, const std::optional<reader::ColorJitter>& jitter,
              const std::optional<reader::PhotometricDistort>& distort,
-             const std::optional<reader::RandomErasing>& erasing, const std::string& dtype,
-             const Channels& mean, const Channels& deviation, bool planes, int workers, int slots,
-             const std::string& order, const std::string& tail, std::uint64_t seed,
-             std::int64_t rank, std::int64_t world, const std::string& max_bad, bool huge_pages,
-             const std::optional<std::tuple<nb::object, nb::object>>& pinning,
+             const std::optional<reader::RandomErasing>& erasing,
+             const std::optional<std::vector<int>>& bands, bool mixed_bits,
+             const std::string& dtype, const Channels& mean, const Channels& deviation, bool planes,
+             int workers, int slots, const std::string& order, const std::string& tail,
+             std::uint64_t seed, std::int64_t rank, std::int64_t world, const std::string& max_bad,
+             bool huge_pages, const std::optional<std::tuple<nb::object, nb::object>>& pinning,
              const std::optional<Rules>& targets,
              const std::optional<std::uint64_t>& close_mosaic_from) {
             LoaderOptions options;
@@ -226,6 +286,7 @@ void bind_loader(nb::module_& module) {
                 type_of(dtype),
                 planes ? reader::PixelLayout::kPlanes : reader::PixelLayout::kInterleaved,
                 rounded(mean), rounded(deviation)};
+            if (bands) options.bands = {.numbers = *bands, .mixed_bits = mixed_bits};
             if (targets) options.targets = rules_of(*targets);
             options.close_mosaic_from = close_mosaic_from;
             options.workers = workers;
@@ -239,16 +300,20 @@ void bind_loader(nb::module_& module) {
             if (huge_pages) options.allocator = reader::huge_page_allocator();
             if (pinning)
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
-            const nb::gil_scoped_release others_run;
+            const OthersRun others_run;
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
           "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "jitter"_a.none(),
-          "distort"_a.none(), "erasing"_a.none(), "dtype"_a, "mean"_a, "deviation"_a, "planes"_a,
-          "workers"_a, "slots"_a, "order"_a, "tail"_a, "seed"_a, "rank"_a, "world"_a, "max_bad"_a,
-          "huge_pages"_a, "pinning"_a.none(), "targets"_a.none(), "close_mosaic_from"_a.none())
+          "distort"_a.none(), "erasing"_a.none(), "bands"_a.none(), "mixed_bits"_a, "dtype"_a,
+          "mean"_a, "deviation"_a, "planes"_a, "workers"_a, "slots"_a, "order"_a, "tail"_a,
+          "seed"_a, "rank"_a, "world"_a, "max_bad"_a, "huge_pages"_a, "pinning"_a.none(),
+          "targets"_a.none(), "close_mosaic_from"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)
+      .def(
+          "check", [](const ProcessLoader& self) { self.here(); },
+          "Raises where it cannot be used: in a child of its process, and at the end")
       .def("is_ready", &ProcessLoader::is_ready, "Whether next() would not wait")
       .def_prop_ro("order", &ProcessLoader::order, "Its name: the usual one where none was given")
       .def("done", [](const ProcessLoader& self) { return self.here().state().done; })

@@ -56,7 +56,10 @@ AdoptOptions adopt_options(const Given& given) {
   if (given.has("fields")) options.shards.fields = FieldChoice::parse(given.text("fields"));
   take_target_options(given, options.targets);
   if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
-  given.take("max_pixels", options.max_pixels);
+  given.take("max_pixels", options.limits.pixels);
+  given.take("first_frame", options.limits.first_frame);
+  given.take("bands", options.limits.bands);
+  given.take("pages_as_bands", options.limits.pages_as_bands);
   given.take("jobs", options.jobs);
   given.take("overwrite", options.overwrite);
   ArrayNames& arrays = options.shards.arrays;

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "given.h"
+#include "others_run.h"
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -52,7 +53,7 @@ Verified call_verify(const nb::bytes& dataset, const std::string& level, const n
 
 std::string call_inspect(const nb::bytes& dataset) {
   const fs::path path = path_of(dataset);
-  const nb::gil_scoped_release others_run;
+  const OthersRun others_run;
   return json_text(summary_report(path));
 }
 

@@ -1,3 +1,4 @@
+#include "others_run.h"
 #include "pack_bindings.h"
 #include "remote_opener.h"
 
@@ -8,4 +9,5 @@ NB_MODULE(_pack, module) {
   packhorse::python::bind_inspect(module);
   packhorse::python::bind_writer(module);
   packhorse::python::bind_remote_opener(module);
+  packhorse::python::OthersRun::stay_at_exit(module);
 }

@@ -52,12 +52,19 @@ void take_image_options(const Given& given, PackOptions& options) {
       given, "fit",
       {{"crop", TransformOptions::Fit::kCrop}, {"letterbox", TransformOptions::Fit::kLetterbox}},
       image.fit);
+  take_choice<TransformOptions::Codec>(
+      given, "codec",
+      {{"png", TransformOptions::Codec::kPng}, {"webp", TransformOptions::Codec::kWebp}},
+      image.codec);
   const TransformKind& mode = find_transform(options.image);
   for (const std::string_view setting : all_settings()) {
     const std::string name(setting);
     if (given.has(name.c_str())) refuse_unused_setting(mode, setting);
   }
   given.take("decode", options.decode);
+  given.take("first_frame", options.limits.first_frame);
+  given.take("bands", options.limits.bands);
+  given.take("pages_as_bands", options.limits.pages_as_bands);
   given.take("max_pixels", options.limits.pixels);
   given.take("max_scan_pixels", options.limits.scan_pixels);
   take_bytes(given, "max_decoded_bytes", options.limits.decoded_bytes);

@@ -1,6 +1,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "others_run.h"
 #include "pack_bindings.h"
 #include "pack_objects.h"
 #include "packhorse/base/error.h"
@@ -47,7 +48,7 @@ class Writer {
     const std::filesystem::path path = path_of(out);
     PackOptions options = pack_options(given);
     rejects_ = options.max_rejects;
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     writer_.emplace(path, std::move(options), std::move(objects));
   }
 
@@ -71,7 +72,7 @@ class Writer {
   }
 
   std::uint64_t size() {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     const std::scoped_lock lock(mutex_);
     return writer_->size();
   }
@@ -85,7 +86,7 @@ class Writer {
   }
 
   void abandon() {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     const std::scoped_lock lock(mutex_);
     writer_->abandon();
   }
@@ -99,7 +100,7 @@ class Writer {
       sample.objects = &objects.objects;
       sample.masks = objects.masks;
     }
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     const std::scoped_lock lock(mutex_);
     writer_->add(sample);
   }

@@ -1,4 +1,5 @@
 #include "bindings.h"
+#include "others_run.h"
 #include "remote_opener.h"
 
 NB_MODULE(_reader, module) {
@@ -10,4 +11,5 @@ NB_MODULE(_reader, module) {
   packhorse::python::bind_dataset(module);
   packhorse::python::bind_loader(module);
   packhorse::python::bind_remote_opener(module);
+  packhorse::python::OthersRun::stay_at_exit(module, packhorse::python::stop_loaders);
 }

@@ -1,9 +1,11 @@
 #include "packhorse/reader/targets.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 
 #include "bindings.h"
+#include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/run_lengths.h"
 
@@ -66,6 +68,7 @@ struct Outlines {
   Points outlines;
   Integers runs, counts;
 
+  std::size_t objects() const { return runs.size() == 0 ? 0 : runs.size() - 1; }
   /// The run lengths of object i; none where it has neither polygons nor a mask.
   RunLengths mask(std::size_t i, MaskSize size) const {
     const auto own = part_of(runs, i, counts.data(), counts.size());
@@ -74,14 +77,13 @@ struct Outlines {
       check_run_lengths(made, size);
       return made;
     }
-    RunLengths made;
+    std::vector<RunLengths> parts;
     for (const std::size_t p : owned_polygons(i)) {
       const auto corners =
           part_of(points, p, reinterpret_cast<const Point*>(outlines.data()), outlines.shape(0));
-      const RunLengths one = fill_polygon(corners, size);
-      made = made.empty() ? one : merge_masks(made, one);
+      parts.push_back(fill_polygon(corners, size));
     }
-    return made;
+    return merge_masks(std::move(parts));
   }
 
  private:
@@ -102,9 +104,13 @@ nb::ndarray<nb::numpy, std::uint8_t> draw_masks(Integers polygons, Integers poin
                       std::move(counts)};
   const MaskSize size{height, width};
   if (first > last) throw nb::value_error("masks: the first is behind the last");
-  std::vector<std::uint8_t> pixels((last - first) * size.pixels());
+  if (last > from.objects()) throw nb::index_error("masks: there are not so many objects");
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(last - first, size.pixels(), &bytes) || bytes > PTRDIFF_MAX)
+    throw nb::value_error("masks: they are too large");
+  std::vector<std::uint8_t> pixels(bytes);
   {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     for (std::size_t i = first; i < last; ++i) {
       const RunLengths mask = from.mask(i, size);
       if (!mask.empty())

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "others_run.h"
 #include "packhorse/base/progress.h"
 
 namespace packhorse::python {
@@ -27,7 +28,7 @@ auto watched_call(const nb::object& report, const Work& work) {
   };
   auto result = std::async(std::launch::async, [&] { return work(progress, stop.get_token()); });
   const auto ended = [&](std::chrono::milliseconds within) {
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     return result.wait_for(within) == std::future_status::ready;
   };
   try {
@@ -37,7 +38,7 @@ auto watched_call(const nb::object& report, const Work& work) {
     }
   } catch (...) {
     stop.request_stop();
-    const nb::gil_scoped_release others_run;
+    const OthersRun others_run;
     result.wait();
     throw;
   }

@@ -89,6 +89,13 @@ void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, dou
   }
 }
 
+void blend(std::span<float> own, std::span<const float> other, double lambda) {
+  const float own_share = static_cast<float>(std::lround(lambda * kShares)) / float{kShares};
+  if (own_share == 1) return;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[i] = (own_share == 0 ? 0 : own[i] * own_share) + other[i] * (1 - own_share);
+}
+
 MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, int size, std::uint64_t seed,
                  std::uint64_t epoch, std::uint64_t step) {
   options.validate();

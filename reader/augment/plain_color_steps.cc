@@ -3,7 +3,6 @@
 
 #include "augment/color_steps.h"
 
-// Built with -ffp-contract=off, as color_steps.cc is.
 namespace packhorse::reader {
 
 namespace {

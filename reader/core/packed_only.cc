@@ -1,17 +1,8 @@
 #include "dataset/dataset_kinds.h"
-#include "image/pnm_image.h"
 #include "packhorse/base/error.h"
 
-/// Replaces class folders and OpenCV's codecs in packhorse::core.
+/// Replaces class folders in packhorse::core.
 namespace packhorse {
-
-std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info) {
-  if (info.kind == ImageKind::kPnm) return open_pnm(file);
-  throw Error(
-      ErrorKind::kUnsupported,
-      "this program is built without a decoder for " + std::string(name_of(info.kind)), {},
-      "link packhorse::reader instead of packhorse::core, or pack with --image resize or raw");
-}
 
 namespace reader {
 

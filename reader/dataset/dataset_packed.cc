@@ -10,6 +10,7 @@ class Packed final : public Dataset {
  public:
   explicit Packed(const std::filesystem::path& path) : packed_(path) {}
 
+  std::string id() const override { return packed_.manifest().id(); }
   std::size_t size() const override { return packed_.size(); }
   const std::vector<std::string>& classes() const override { return packed_.classes(); }
   std::int64_t label(std::size_t i) const override {
@@ -22,7 +23,7 @@ class Packed final : public Dataset {
   }
   ImageInfo image(std::size_t i) const override { return packed_.image(i); }
   void read(std::size_t i, std::vector<std::byte>& out) const override { packed_.read(i, out); }
-  Bytes view(std::size_t i, std::vector<std::byte>&) const override { return packed_.view(i); }
+  BytesLease view(std::size_t i, std::vector<std::byte>&) const override { return packed_.view(i); }
   const std::vector<std::string>& fields() const override { return packed_.fields(); }
   const std::vector<TargetRecord>& targets() const override { return packed_.manifest().targets; }
   bool read_field(std::size_t i, std::size_t field, std::vector<std::byte>& out) const override {
@@ -45,6 +46,10 @@ class Packed final : public Dataset {
     return "sample " + packed_.name_at(place) + " in " + packed_.data_path(place.shard).string();
   }
   std::string name(std::size_t i) const override { return packed_.name_at(packed_.place(i)); }
+  std::string source_path(std::size_t i) const override {
+    const PackedDataset::Place place = packed_.place(i);
+    return std::string(packed_.index(place.shard)->path(place.row));
+  }
   std::vector<std::filesystem::path> files() const override {
     std::vector<std::filesystem::path> files;
     if (from_afar()) return files;

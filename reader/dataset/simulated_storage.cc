@@ -103,6 +103,7 @@ class Delayed final : public Dataset {
         arrival_(dataset_->size()),
         opened_(files_apart_ ? 0 : std::max<std::size_t>(1, dataset_->files().size())) {}
 
+  std::string id() const override { return dataset_->id(); }
   std::size_t size() const override { return dataset_->size(); }
   const std::vector<std::string>& classes() const override { return dataset_->classes(); }
   std::int64_t label(std::size_t i) const override { return dataset_->label(i); }
@@ -112,7 +113,7 @@ class Delayed final : public Dataset {
     arrive(i);
     dataset_->read(i, out);
   }
-  Bytes view(std::size_t i, std::vector<std::byte>& scratch) const override {
+  BytesLease view(std::size_t i, std::vector<std::byte>& scratch) const override {
     arrive(i);
     return dataset_->view(i, scratch);
   }

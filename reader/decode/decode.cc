@@ -4,14 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "decode/band_window.h"
+#include "decode/colours.h"
 #include "decode/jpeg_decoder.h"
 #include "decode/jpeg_slice.h"
-#include "decode/other_images.h"
 #include "decode/raw.h"
 #include "decode/resample.h"
 #include "decode/warp.h"
 #include "packhorse/base/error.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::reader {
 
@@ -96,30 +99,38 @@ TwoSteps two_steps(const Placement& placement, const Window& seen) {
 }  // namespace
 
 struct Decoder::State {
+  explicit State(DecodeOptions given)
+      : options(std::move(given)), shape{options.bands.numbers.size()}, resampler(shape) {}
+
   DecodeOptions options;
+  PixelShape shape;
   std::vector<std::unique_ptr<JpegDecoder>> jpeg_decoders = make_jpeg_decoders();
   PixelBuffer pixels, canvas;
   Resampler resampler;
 
   /// The factor by which the picture may be shrunk while it is decoded for `plan`.
   int shrinking(const ImageInfo& info, const CropPlan& plan) const {
-    const bool may = options.scaled_dct == ScaledDct::kWhenCovered && info.kind == ImageKind::kJpeg;
+    const bool may = options.scaled_dct == ScaledDct::kWhenCovered &&
+                     info.kind == ImageKind::kJpeg && shape.is_rgb();
     return may ? shrinking_for(plan) : 1;
   }
 
   void decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk,
                      PixelSink& sink) {
-    if (info.kind == ImageKind::kJpeg) {
+    if (!shape.is_rgb()) return decode_bands(file, info, window, options.bands, pixels, sink);
+    if (info.kind == ImageKind::kJpeg)
       return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels, sink);
-    }
-    const bool raw = info.kind == ImageKind::kRaw;
+    if (info.kind != ImageKind::kRaw) return decode_colours(file, info, window, pixels, sink);
     sink.start();
-    sink.take(raw ? raw_window(file, info, window, pixels)
-                  : decode_other(file, info, window, pixels));
+    sink.take(raw_window(file, info, window, pixels));
   }
 
   ImageInfo header_of(Bytes file, const ImageInfo& known) const {
-    return known.kind == ImageKind::kRaw ? known : header_to_decode(file, options.limits);
+    if (known.kind == ImageKind::kRaw) return known;
+    if (known.kind != ImageKind::kUnknown) return packed_header(file, known, options.limits);
+    ImageLimits limits = options.limits;
+    limits.bands = limits.bands || !shape.is_rgb();
+    return header_to_decode(file, limits);
   }
 
   Turn turn_for(const ImageInfo& info) const {
@@ -137,10 +148,12 @@ struct Decoder::State {
   }
 };
 
-Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
+Decoder::Decoder(DecodeOptions options) {
   validate(options.pixels);
   options.limits.validate();
-  state_->options = options;
+  if (!options.bands.numbers.empty() && !does_nothing(options.pixels))
+    throw Error(ErrorKind::kUsage, "colours can be changed where there are colours, not bands");
+  state_ = std::make_unique<State>(std::move(options));
 }
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
@@ -149,8 +162,8 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
                      std::span<std::uint8_t> out, const ImageInfo& known) {
   const int size = output_size(augment).width;
-  const std::size_t bytes =
-      static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * kChannels;
+  const std::size_t row = static_cast<std::size_t>(size) * bytes_of_pixel();
+  const std::size_t bytes = row * static_cast<std::size_t>(size);
   if (out.size() != bytes) {
     throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
                                        " bytes, but there is only room for " +
@@ -163,18 +176,20 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
                                   : plan_crop(augment, width, height, random);
   const int shrunk = state_->shrinking(info, plan);
   const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
-  state_->resampler.write_to(out.data(), static_cast<std::size_t>(size) * kChannels);
+  state_->resampler.write_to(out.data(), row);
   if (window.w > 0 && window.h > 0) {
     state_->decode_window(file, info, window, shrunk, state_->resampler);
   }
-  apply(state_->options.pixels, random, size, out);
+  if (state_->shape.is_rgb()) apply(state_->options.pixels, random, size, out);
 }
 
 EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
                                      std::span<std::uint8_t> out, const ImageInfo& known) {
   const ImageInfo info = state_->header_of(file, known);
   const bool upright = !state_->options.apply_orientation || info.orientation <= 1;
-  if (info.kind != ImageKind::kJpeg || !upright || !does_nothing(state_->options.pixels)) return {};
+  if (info.kind != ImageKind::kJpeg || !upright || !state_->shape.is_rgb() ||
+      !does_nothing(state_->options.pixels))
+    return {};
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   EncodedSample sample{
       .width = width, .height = height, .plan = plan_crop(augment, width, height, random)};
@@ -218,21 +233,23 @@ void Decoder::draw(Bytes file, const ImageInfo& info, const Placement& placement
   if (placement.shown.empty()) return;
   const Window seen = seen_window(placement, to.size);
   if (seen.w <= 0 || seen.h <= 0) return;
-  const std::size_t stride = static_cast<std::size_t>(to.size.width) * kChannels;
+  const std::size_t pixel = bytes_of_pixel();
+  const std::size_t stride = static_cast<std::size_t>(to.size.width) * pixel;
   if (placement.warp.keeps_axes()) {
     return state_->scale(file, info, placement, seen,
                          to.pixels.data() + static_cast<std::size_t>(seen.y) * stride +
-                             static_cast<std::size_t>(seen.x) * kChannels,
+                             static_cast<std::size_t>(seen.x) * pixel,
                          stride);
   }
   const TwoSteps steps = two_steps(placement, seen);
   const Window& part = steps.part;
   if (part.w <= 0 || part.h <= 0) return;
-  const std::size_t row = static_cast<std::size_t>(part.w) * kChannels;
+  const std::size_t row = static_cast<std::size_t>(part.w) * pixel;
   std::uint8_t* canvas = state_->canvas.reserve(row * static_cast<std::size_t>(part.h));
   state_->scale(file, info, steps.first, part, canvas, row);
   warp({{canvas, part.w, part.h, row}, part.x, part.y, steps.extent}, steps.inverse,
-       is_tile ? Beyond::kNeighbour : Beyond::kBackground, seen, to.pixels.data(), stride);
+       is_tile ? Beyond::kNeighbour : Beyond::kBackground, seen, to.pixels.data(), stride,
+       state_->shape);
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
@@ -240,12 +257,19 @@ void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width
   const ImageInfo info = state_->header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
-  out.resize(std::size_t{info.width} * info.height * kChannels);
-  UprightWriter writer(turn, all.w, all.h, out.data());
+  const std::size_t pixels = std::size_t{info.width} * info.height;
+  const std::uint64_t most = state_->options.limits.decoded_bytes;
+  if (!state_->shape.is_rgb() && pixels > most / bytes_of_pixel())
+    throw Error(ErrorKind::kUnsupported,
+                "its bands take more than " + std::to_string(most) + " bytes as floats");
+  out.resize(pixels * bytes_of_pixel());
+  UprightWriter writer(turn, all.w, all.h, out.data(), state_->shape);
   state_->decode_window(file, info, all, 1, writer);
   width = turn.swap ? all.h : all.w;
   height = turn.swap ? all.w : all.h;
 }
+
+std::size_t Decoder::bytes_of_pixel() const { return state_->shape.bytes(); }
 
 DecodeCounters Decoder::counters() const {
   DecodeCounters counters;

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "decode/jpeg_libjpeg.h"
+#include "decode/colours.h"
 #include "decode/jpeg_own.h"
 #include "decode/jpeg_slice.h"
 #include "packhorse/base/error.h"
@@ -11,14 +11,17 @@ namespace packhorse::reader {
 
 namespace {
 
+void decode_with_libjpeg(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) {
+  decode_colours(task.file, task.info, task.window, buffer, sink, 8 / task.scaled);
+}
+
 /// Decodes the restart segments of a crop, if the file has a table of them.
 class SliceDecoder : public JpegDecoder {
  public:
   bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
     const std::optional<JpegSlice> slice = slice_jpeg(task, slice_);
     if (!slice) return false;
-    sink.start();
-    sink.take(decode_with_libjpeg(slice->task, buffer));
+    decode_with_libjpeg(slice->task, buffer, sink);
     return true;
   }
   std::size_t kept_bytes() const override { return slice_.capacity(); }
@@ -30,8 +33,7 @@ class SliceDecoder : public JpegDecoder {
 class WholeFileDecoder : public JpegDecoder {
  public:
   bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
-    sink.start();
-    sink.take(decode_with_libjpeg(task, buffer));
+    decode_with_libjpeg(task, buffer, sink);
     return true;
   }
 };

@@ -2,12 +2,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
-/// Private to the reader: how its stages hand pixels to each other. RGB, 8 bit, interleaved.
+/// Private to the reader: how its stages hand pixels to each other, interleaved.
 namespace packhorse::reader {
 
 inline constexpr int kChannels = 3;
+
+/// What a pixel is while it is worked on: RGB of 8 bits, or of so many bands, each a float.
+struct PixelShape {
+  std::size_t bands = 0;  ///< 0: RGB
+  bool is_rgb() const { return bands == 0; }
+  std::size_t bytes() const { return is_rgb() ? kChannels : bands * sizeof(float); }
+};
+
+inline void copy_pixel(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  if (bytes == kChannels) {
+    std::memcpy(to, from, kChannels);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
 
 /// A rectangle in pixels.
 struct Window {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "decode/band_scaling.h"
+
 namespace packhorse::reader {
 
 namespace {
@@ -14,23 +16,17 @@ constexpr int kBand = 8;
 // A window's edge that is off by less is where rounding put it.
 constexpr double kEdge = 1e-6;
 
-std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }
-
-/// Bytes from one row to the next: the kernels write a byte beyond each row, and vectors prefer
-/// aligned rows.
-std::size_t narrowed_stride(std::size_t pixels) { return (pixels * kChannels + 1 + 63) / 64 * 64; }
-
 const std::uint8_t* row_of(const PixelView& view, int y) {
   return view.data + static_cast<std::size_t>(y) * view.stride;
 }
 
-/// Rows of `width` pixels become columns.
-void transpose(const std::uint8_t* in, std::size_t width, std::size_t height, std::uint8_t* out,
-               std::size_t stride) {
+/// Rows of `width` pixels of so many bytes become columns.
+void transpose(const std::uint8_t* in, std::size_t width, std::size_t height, std::size_t bytes,
+               std::uint8_t* out, std::size_t stride) {
   for (std::size_t y = 0; y < width; ++y) {
     std::uint8_t* pixel = out + y * stride;
-    for (std::size_t x = 0; x < height; ++x, pixel += kChannels)
-      std::memcpy(pixel, in + (x * width + y) * kChannels, kChannels);
+    for (std::size_t x = 0; x < height; ++x, pixel += bytes)
+      copy_pixel(pixel, in + (x * width + y) * bytes, bytes);
   }
 }
 
@@ -68,9 +64,11 @@ Window Turn::to_stored(const Window& upright, int width, int height) const {
   return stored;
 }
 
-void Axis::build(const Spec& spec) {
+void Axis::build(const Spec& spec, bool exact) {
   taps_.clear();
   weights_.clear();
+  exact_weights_.clear();
+  exact_ = exact;
   // Positions are counted in shrunk pixels, from the first one on.
   const int origin = static_cast<int>(spec.first / spec.shrunk);
   const double low = spec.first / spec.shrunk - origin;
@@ -136,6 +134,10 @@ void Axis::add_tap(double centre, double support, double low, double high) {
     before = rounded;
   }
   weights_.push_back(0);
+  if (exact_) {
+    for (const double share : shares_) exact_weights_.push_back(static_cast<float>(share / total));
+    exact_weights_.push_back(0);
+  }
   taps_.push_back(tap);
 }
 
@@ -176,22 +178,28 @@ Window Resampler::prepare(const Placement& placement, Turn turn, const Window& s
 }
 
 Window Resampler::prepare(const Axis::Spec& x, const Axis::Spec& y, Turn turn) {
-  columns_.build(x);
-  rows_.build(y);
+  columns_.build(x, !shape_.is_rgb());
+  rows_.build(y, !shape_.is_rgb());
   swap_ = turn.swap;
   return {columns_.begin(), rows_.begin(), columns_.end() - columns_.begin(),
           rows_.end() - rows_.begin()};
+}
+
+/// Bytes from one row to the next: the kernels write a byte beyond each row, and vectors prefer
+/// aligned rows.
+std::size_t Resampler::narrowed_stride() const {
+  return (columns_.taps().size() * shape_.bytes() + 1 + 63) / 64 * 64;
 }
 
 void Resampler::write_to(std::uint8_t* out, std::size_t stride) {
   const std::size_t width = columns_.taps().size(), height = rows_.taps().size();
   out_ = out;
   out_stride_ = stride;
-  target_stride_ = swap_ ? width * kChannels : stride;
+  target_stride_ = swap_ ? width * shape_.bytes() : stride;
   target_ = swap_ ? scaled_.reserve(target_stride_ * height) : out;
   // There is room for more rows than needed, so that the rows in use are seldom moved to the front.
   room_ = std::min(kBand + 3 * rows_.longest(), rows_.end() - rows_.begin());
-  narrowed_.reserve(narrowed_stride(width) * static_cast<std::size_t>(room_));
+  narrowed_.reserve(narrowed_stride() * static_cast<std::size_t>(room_));
   start();
 }
 
@@ -202,15 +210,35 @@ void Resampler::start() {
 }
 
 void Resampler::take(const PixelView& rows) {
-  const std::size_t stride = narrowed_stride(columns_.taps().size());
   for (int y = 0; y < rows.height; y += kBand) {
     const int count = std::min(kBand, rows.height - y);
     make_room(count);
-    kernels_.rows(row_of(rows, y), rows.stride, count, columns_.taps(), columns_.weights(),
-                  narrowed_.data() + static_cast<std::size_t>(taken_ - from_) * stride, stride);
+    scale_rows(rows, y, count,
+               narrowed_.data() + static_cast<std::size_t>(taken_ - from_) * narrowed_stride());
     taken_ += count;
     write_rows();
   }
+}
+
+void Resampler::scale_rows(const PixelView& rows, int y, int count, std::uint8_t* out) const {
+  const std::uint8_t* in = row_of(rows, y);
+  if (shape_.is_rgb())
+    return kernels_.rows(in, rows.stride, count, columns_.taps(), columns_.weights(), out,
+                         narrowed_stride());
+  scale_band_rows(reinterpret_cast<const float*>(in), rows.stride / sizeof(float), count,
+                  columns_.taps(), columns_.exact_weights(), shape_.bands,
+                  reinterpret_cast<float*>(out), narrowed_stride() / sizeof(float));
+}
+
+/// The output row of a tap, of whose rows `first` is the first.
+void Resampler::scale_column(const std::uint8_t* first, const Tap& tap, std::uint8_t* out) const {
+  const std::size_t width = columns_.taps().size();
+  if (shape_.is_rgb())
+    return kernels_.column(first, narrowed_stride(), rows_.weights() + tap.weights, tap.count, out,
+                           width * kChannels);
+  scale_band_column(reinterpret_cast<const float*>(first), narrowed_stride() / sizeof(float),
+                    rows_.exact_weights() + tap.weights, tap.count, reinterpret_cast<float*>(out),
+                    width * shape_.bands);
 }
 
 /// The number of the output row that is made after `before` others.
@@ -222,7 +250,7 @@ std::size_t Resampler::row_made(std::size_t before) const {
 void Resampler::make_room(int rows) {
   if (taken_ - from_ + rows <= room_) return;
   const int first = std::min(rows_.taps()[row_made(done_)].first, taken_);
-  const std::size_t stride = narrowed_stride(columns_.taps().size());
+  const std::size_t stride = narrowed_stride();
   std::uint8_t* front = narrowed_.data();
   std::memmove(front, front + static_cast<std::size_t>(first - from_) * stride,
                static_cast<std::size_t>(taken_ - first) * stride);
@@ -232,7 +260,7 @@ void Resampler::make_room(int rows) {
 /// Writes the output rows whose source rows are all there.
 void Resampler::write_rows() {
   const std::size_t width = columns_.taps().size(), height = rows_.taps().size();
-  const std::size_t narrow = narrowed_stride(width);
+  const std::size_t narrow = narrowed_stride();
   for (; done_ < height; ++done_) {
     const std::size_t y = row_made(done_);
     const Tap& tap = rows_.taps()[y];
@@ -240,10 +268,9 @@ void Resampler::write_rows() {
     const std::uint8_t* first =
         narrowed_.data() +
         static_cast<std::size_t>(tap.count == 0 ? 0 : tap.first - from_) * narrow;
-    kernels_.column(first, narrow, rows_.weights() + tap.weights, tap.count,
-                    target_ + y * target_stride_, width * kChannels);
+    scale_column(first, tap, target_ + y * target_stride_);
   }
-  if (swap_) transpose(target_, width, height, out_, out_stride_);
+  if (swap_) transpose(target_, width, height, shape_.bytes(), out_, out_stride_);
 }
 
 Window seen_window(const Placement& placement, ImageSize output) {
@@ -266,16 +293,17 @@ void UprightWriter::take(const PixelView& rows) {
 void UprightWriter::put_row(const std::uint8_t* row, int y) {
   const int across = turn_.mirror_y ? height_ - 1 - y : y;
   // Byte steps from one pixel of the row to the next, and from row to row.
-  const std::size_t step = turn_.swap ? row_bytes(height_) : kChannels;
-  const std::size_t stride = turn_.swap ? kChannels : row_bytes(width_);
+  const auto row_bytes = [&](int pixels) { return static_cast<std::size_t>(pixels) * pixel_; };
+  const std::size_t step = turn_.swap ? row_bytes(height_) : pixel_;
+  const std::size_t stride = turn_.swap ? pixel_ : row_bytes(width_);
   std::uint8_t* out = out_ + static_cast<std::size_t>(across) * stride;
   if (!turn_.swap && !turn_.mirror_x) {
     std::memcpy(out, row, stride);
     return;
   }
-  for (int x = 0; x < width_; ++x, row += kChannels) {
+  for (int x = 0; x < width_; ++x, row += pixel_) {
     const int along = turn_.mirror_x ? width_ - 1 - x : x;
-    std::memcpy(out + static_cast<std::size_t>(along) * step, row, kChannels);
+    copy_pixel(out + static_cast<std::size_t>(along) * step, row, pixel_);
   }
 }
 

@@ -37,10 +37,12 @@ class Axis {
     bool mirrored = false;  ///< while the source runs against the output.
     int shrunk = 1;         ///< The source comes shrunk: each of its positions is so many.
   };
-  void build(const Spec& spec);
+  void build(const Spec& spec, bool exact = false);
 
   std::span<const Tap> taps() const { return taps_; }
   const std::int16_t* weights() const { return weights_.data(); }
+  /// The same as floats, where build() was asked for them.
+  const float* exact_weights() const { return exact_weights_.data(); }
   /// The (shrunk) source positions in use: [begin, end). Taps count from `begin`.
   int begin() const { return begin_; }
   int end() const { return end_; }
@@ -56,6 +58,8 @@ class Axis {
   std::vector<Tap> taps_;
   std::vector<std::int16_t> weights_;
   std::vector<double> shares_;
+  std::vector<float> exact_weights_;
+  bool exact_ = false;
   int begin_ = 0, end_ = 0;
   bool runs_back_ = false;
 };
@@ -71,7 +75,8 @@ class Axis {
 ///     ...  // start(), and take() until all rows of the window have been taken
 class Resampler : public PixelSink {
  public:
-  explicit Resampler(const ResizeKernels& kernels = fastest_kernels()) : kernels_(kernels) {}
+  explicit Resampler(PixelShape shape = {}, const ResizeKernels& kernels = fastest_kernels())
+      : shape_(shape), kernels_(kernels) {}
 
   /// The pixels that a plan needs from a stored picture of width x height; empty when it shows none
   /// of them. `shrunk`: the picture will arrive with its sides divided by this, each pixel the mean
@@ -93,9 +98,13 @@ class Resampler : public PixelSink {
  private:
   Window prepare(const Axis::Spec& x, const Axis::Spec& y, Turn turn);
   std::size_t row_made(std::size_t before) const;
+  std::size_t narrowed_stride() const;
+  void scale_rows(const PixelView& rows, int y, int count, std::uint8_t* out) const;
+  void scale_column(const std::uint8_t* first, const Tap& tap, std::uint8_t* out) const;
   void make_room(int rows);
   void write_rows();
 
+  PixelShape shape_;
   ResizeKernels kernels_;
   Axis columns_, rows_;  ///< of the stored picture
   PixelBuffer narrowed_, scaled_;
@@ -116,8 +125,8 @@ Window seen_window(const Placement& placement, ImageSize output);
 class UprightWriter : public PixelSink {
  public:
   /// `out` must have room for all pixels.
-  UprightWriter(Turn turn, int width, int height, std::uint8_t* out)
-      : turn_(turn), width_(width), height_(height), out_(out) {}
+  UprightWriter(Turn turn, int width, int height, std::uint8_t* out, PixelShape shape = {})
+      : turn_(turn), width_(width), height_(height), pixel_(shape.bytes()), out_(out) {}
   void start() override { taken_ = 0; }
   void take(const PixelView& rows) override;
 
@@ -126,6 +135,7 @@ class UprightWriter : public PixelSink {
 
   Turn turn_;
   int width_, height_;
+  std::size_t pixel_;  // bytes
   std::uint8_t* out_;
   int taken_ = 0;  // rows
 };

@@ -43,27 +43,24 @@ HWY_INLINE V16 pairs_of(const std::int16_t* two) {
   return hn::BitCast(d16, hn::Set(d32, both));
 }
 
-/// Sums of weighted pairs of samples. How they are spread over the two vectors depends on the
-/// processor.
+/// Rounded sums of weighted pairs of samples. How they are spread over the two vectors depends on
+/// the processor. The constructor is written out: g++ compiles an implicit one without the
+/// instruction set of this namespace, and then cannot inline Highway's.
 struct Sums {
-  V32 sums, rest;
+  V32 sums = hn::Zero(d32), rest = hn::Zero(d32);
+
+  /// Begins with a half, added as a pair is, so that it is spread as pairs are.
+  HWY_INLINE Sums() {
+    constexpr std::int16_t kHalfAndNothing[2] = {kHalf, 0};
+    add(pairs_of(kHalfAndNothing), hn::Set(d16, 1));
+  }
+  HWY_INLINE void add(V16 samples, V16 weights) {
+    sums = hn::ReorderWidenMulAccumulate(d32, samples, weights, sums, rest);
+  }
+  HWY_INLINE V32 rounded() const {
+    return hn::ShiftRight<kWeightBits>(hn::RearrangeToOddPlusEven(sums, rest));
+  }
 };
-
-HWY_INLINE void add(V16 samples, V16 weights, Sums& to) {
-  to.sums = hn::ReorderWidenMulAccumulate(d32, samples, weights, to.sums, to.rest);
-}
-
-/// What a rounded sum begins with: added as a pair is, so that it is spread as pairs are.
-HWY_INLINE Sums half() {
-  constexpr std::int16_t kHalfAndNothing[2] = {kHalf, 0};
-  Sums sums{hn::Zero(d32), hn::Zero(d32)};
-  add(pairs_of(kHalfAndNothing), hn::Set(d16, 1), sums);
-  return sums;
-}
-
-HWY_INLINE V32 rounded(const Sums& sums) {
-  return hn::ShiftRight<kWeightBits>(hn::RearrangeToOddPlusEven(sums.sums, sums.rest));
-}
 
 constexpr int kRows = HWY_MAX_BYTES >= 32 ? 2 : 1;  // in a vector: 128 bits of each
 
@@ -93,17 +90,16 @@ void rows_together(const std::uint8_t* in, std::size_t in_stride, std::span<cons
     const std::uint8_t* pixel = in + std::ptrdiff_t{tap.first} * 3;
     const std::int16_t* weight = weights + tap.weights;
     Sums sums[kVectors];
-    for (Sums& s : sums) s = half();
     for (int i = 0; i < tap.count; i += 2, pixel += 6, weight += 2) {
       const V16 pair = pairs_of(weight);
       for (std::size_t v = 0; v < kVectors; ++v) {
         const V8 pixels = load_rows(pixel + v * kRows * in_stride, in_stride);
-        add(hn::BitCast(d16, hn::TableLookupBytesOr0(pixels, spread)), pair, sums[v]);
+        sums[v].add(hn::BitCast(d16, hn::TableLookupBytesOr0(pixels, spread)), pair);
       }
     }
     for (std::size_t v = 0; v < kVectors; ++v) {
       HWY_ALIGN std::uint8_t rgb0[kRows][16];
-      hn::Store(hn::TableLookupBytes(hn::BitCast(d8, rounded(sums[v])), gather), d8, rgb0[0]);
+      hn::Store(hn::TableLookupBytes(hn::BitCast(d8, sums[v].rounded()), gather), d8, rgb0[0]);
       for (std::size_t r = 0; r < kRows; ++r)
         std::memcpy(out + (v * kRows + r) * out_stride, rgb0[r], 4);
     }
@@ -126,7 +122,7 @@ void rows(const std::uint8_t* in, std::size_t in_stride, int count, std::span<co
 HWY_INLINE void block(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights,
                       int count, std::uint8_t* out) {
   const VU16 low_byte = hn::Set(du16, 0xff);
-  Sums even[2] = {half(), half()}, odd[2] = {half(), half()};  // samples
+  Sums even[2], odd[2];  // samples
   for (int i = 0; i < count; i += 2, in += 2 * stride) {
     // The partner of a last, odd row has no weight; the row itself is there to be read.
     const std::uint8_t* partner = i + 1 < count ? in + stride : in;
@@ -135,12 +131,12 @@ HWY_INLINE void block(const std::uint8_t* in, std::size_t stride, const std::int
     const VU16 both[2] = {hn::InterleaveLower(du16, a, b), hn::InterleaveUpper(du16, a, b)};
     const V16 pair = pairs_of(weights + i);
     for (int j = 0; j < 2; ++j) {
-      add(hn::BitCast(d16, hn::And(both[j], low_byte)), pair, even[j]);
-      add(hn::BitCast(d16, hn::ShiftRight<8>(both[j])), pair, odd[j]);
+      even[j].add(hn::BitCast(d16, hn::And(both[j], low_byte)), pair);
+      odd[j].add(hn::BitCast(d16, hn::ShiftRight<8>(both[j])), pair);
     }
   }
-  const V16 low = hn::ReorderDemote2To(d16, rounded(even[0]), rounded(even[1]));
-  const V16 high = hn::ReorderDemote2To(d16, rounded(odd[0]), rounded(odd[1]));
+  const V16 low = hn::ReorderDemote2To(d16, even[0].rounded(), even[1].rounded());
+  const V16 high = hn::ReorderDemote2To(d16, odd[0].rounded(), odd[1].rounded());
   hn::StoreU(hn::BitCast(d8, hn::Or(low, hn::ShiftLeft<8>(high))), d8, out);
 }
 

@@ -16,13 +16,13 @@ enum class Beyond {
 /// Samples a picture bilinearly, as torchvision's affine and perspective do: writes the pixels of
 /// `seen`, a window of the output, that the picture covers. `pixels` are its part that begins at
 /// (x, y); `extent` is all of it, in the same coordinates; `inverse` takes the output to them.
-/// `out` is the output's first pixel, with rows `stride` bytes apart.
+/// `out` is the output's first pixel, with rows `stride` bytes apart; all pixels are of `shape`.
 struct WarpSource {
   PixelView pixels;
   int x = 0, y = 0;
   Window extent;
 };
 void warp(const WarpSource& source, const Matrix& inverse, Beyond beyond, const Window& seen,
-          std::uint8_t* out, std::size_t stride);
+          std::uint8_t* out, std::size_t stride, PixelShape shape = {});
 
 }  // namespace packhorse::reader

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include "dataset/dataset_kinds.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
 #include "packhorse/sources/source.h"
 
 namespace packhorse::reader {
@@ -55,6 +58,15 @@ class Folder final : public Dataset {
     }
   }
 
+  std::string id() const override {
+    Sha256 hash;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const std::string line =
+          fmt::format("{} {} {}\n", split_.entries.path_of(i), label(i), bytes(i));
+      hash.update(as_bytes(line));
+    }
+    return hash.finish();
+  }
   std::size_t size() const override { return split_.entries.size(); }
   const std::vector<std::string>& classes() const override { return classes_; }
   std::int64_t label(std::size_t i) const override { return split_.entries.label_of(i); }
@@ -72,6 +84,7 @@ class Folder final : public Dataset {
     return true;
   }
   std::string describe(std::size_t i) const override { return path(i).string(); }
+  std::string source_path(std::size_t i) const override { return split_.entries.path_of(i); }
   std::vector<fs::path> files() const override {
     std::vector<fs::path> files;
     files.reserve(size());

@@ -25,43 +25,38 @@ std::vector<Point> cut_at(std::span<const Point> corners, const Beyond& beyond) 
   return kept;
 }
 
-/// A mask's pixels, as far as there are any.
-class DrawnMask {
+/// Where a mask's runs end, to look pixels up. It takes memory for the runs, not for the pixels: a
+/// small file can claim many masks of a large picture.
+class MaskLookup {
  public:
-  DrawnMask(std::span<const std::uint32_t> counts, MaskSize size) : box_(box_of(counts, size)) {
-    left_ = static_cast<std::uint32_t>(box_.left), top_ = static_cast<std::uint32_t>(box_.top);
-    width_ = static_cast<std::uint32_t>(box_.right) - left_;
-    height_ = static_cast<std::uint32_t>(box_.bottom) - top_;
-    pixels_.resize(std::size_t{width_} * height_);
+  MaskLookup(std::span<const std::uint32_t> counts, MaskSize size)
+      : box_(box_of(counts, size)), rows_(size.height) {
+    ends_.reserve(counts.size());
     std::uint64_t at = 0;
-    for (std::size_t i = 0; i < counts.size(); at += counts[i++]) {
-      if (i % 2 != 0) draw(at, counts[i], size.height);
-    }
+    for (const std::uint32_t count : counts) ends_.push_back(at += count);
   }
-  bool empty() const { return pixels_.empty(); }
+  bool empty() const { return !(box_.right > box_.left && box_.bottom > box_.top); }
   Rect box() const { return {box_.left, box_.top, box_.right, box_.bottom}; }
-  bool inside(Point at) const {
-    const double x = std::floor(at.x) - left_, y = std::floor(at.y) - top_;
-    if (!(x >= 0 && y >= 0 && x < width_ && y < height_)) return false;
-    return pixels_[static_cast<std::size_t>(x) * height_ + static_cast<std::size_t>(y)] != 0;
+  bool inside(Point at) {
+    const double x = std::floor(at.x), y = std::floor(at.y);
+    if (!(x >= box_.left && y >= box_.top && x < box_.right && y < box_.bottom)) return false;
+    return run_of(static_cast<std::uint64_t>(x) * rows_ + static_cast<std::uint64_t>(y)) % 2 != 0;
   }
 
  private:
-  /// Pixels are kept column by column, as runs are.
-  void draw(std::uint64_t at, std::uint64_t count, std::uint32_t rows) {
-    while (count > 0) {
-      const std::uint64_t column = at / rows, row = at % rows;
-      const std::uint64_t here = std::min(count, rows - row);
-      std::fill_n(
-          pixels_.begin() + static_cast<std::ptrdiff_t>((column - left_) * height_ + row - top_),
-          here, std::uint8_t{1});
-      at += here;
-      count -= here;
-    }
+  /// The run that a pixel is in; mostly that of the pixel before, or the next one.
+  std::size_t run_of(std::uint64_t pixel) {
+    const std::uint64_t begin = run_ == 0 ? 0 : ends_[run_ - 1];
+    if (pixel >= begin && pixel < ends_[run_]) return run_;
+    if (run_ + 1 < ends_.size() && pixel >= ends_[run_] && pixel < ends_[run_ + 1]) return ++run_;
+    const auto found = std::upper_bound(ends_.begin(), ends_.end(), pixel);
+    return run_ = static_cast<std::size_t>(found - ends_.begin());
   }
+
   Box box_;
-  std::uint32_t left_, top_, width_, height_;
-  std::vector<std::uint8_t> pixels_;
+  std::uint64_t rows_;
+  std::vector<std::uint64_t> ends_;
+  std::size_t run_ = 0;
 };
 
 std::uint32_t pixel_within(double edge, int size) {
@@ -79,7 +74,7 @@ std::vector<Point> cut_polygon(std::span<const Point> corners, const Rect& part)
 }
 
 RunLengths place_mask(std::span<const std::uint32_t> counts, const MaskPlace& place) {
-  const DrawnMask mask(counts, place.stored);
+  MaskLookup mask(counts, place.stored);
   const auto rows = static_cast<std::uint64_t>(place.output.height);
   RunWriter placed;
   const Rect in_output =

@@ -164,13 +164,10 @@ class Placer {
   }
 
   RunLengths filled(std::size_t i) const {
-    RunLengths all;
-    for (std::uint32_t p = from_.polygons[i]; p < from_.polygons[i + 1]; ++p) {
-      const RunLengths one =
-          fill_polygon(values_of(from_.points, from_.outlines, p), place_.stored);
-      all = all.empty() ? one : merge_masks(all, one);
-    }
-    return all;
+    std::vector<RunLengths> parts;
+    for (std::uint32_t p = from_.polygons[i]; p < from_.polygons[i + 1]; ++p)
+      parts.push_back(fill_polygon(values_of(from_.points, from_.outlines, p), place_.stored));
+    return merge_masks(std::move(parts));
   }
 
   void add_polygon(std::span<const Point> stored) {

@@ -1,5 +1,6 @@
 #include "loader/composer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "packhorse/reader/mix.h"
@@ -15,19 +16,24 @@ constexpr std::uint64_t kPartners = 0x706172, kPaste = 0x706173, kMix = 0x6d6978
 
 bool happens(double probability, SampleRandom random) { return random.uniform(0, 1) < probability; }
 
-/// Copies the pixels inside of a mask, of `channels` bytes each.
-void copy_inside(std::span<const std::uint32_t> mask, ImageSize size, std::size_t channels,
+/// Copies the pixels inside of a mask, of `bytes` each.
+void copy_inside(std::span<const std::uint32_t> mask, ImageSize size, std::size_t bytes,
                  std::span<const std::uint8_t> from, std::span<std::uint8_t> to) {
   const auto height = static_cast<std::size_t>(size.height);
   const auto width = static_cast<std::size_t>(size.width);
   std::size_t at = 0;
   for (std::size_t i = 0; i < mask.size(); at += mask[i++]) {
     for (std::size_t p = at; i % 2 != 0 && p < at + mask[i]; ++p) {
-      const std::size_t pixel = (p % height * width + p / height) * channels;
-      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(pixel), channels,
+      const std::size_t pixel = (p % height * width + p / height) * bytes;
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(pixel), bytes,
                   to.begin() + static_cast<std::ptrdiff_t>(pixel));
     }
   }
+}
+
+/// Pixels of bands, as floats.
+std::span<float> bands_in(std::span<std::uint8_t> pixels) {
+  return {reinterpret_cast<float*>(pixels.data()), pixels.size() / sizeof(float)};
 }
 
 std::span<const std::uint32_t> mask_of(const Objects& objects, std::size_t i) {
@@ -97,18 +103,24 @@ void Composer::draw(Parts& parts, std::span<std::uint8_t> pixels, PlacedTargets&
 void Composer::draw(Layer& layer, const DetectionAugment& augment, std::span<std::uint8_t> pixels,
                     PlacedTargets& targets) {
   clear(targets, reader_ == nullptr ? kIgnoredLabel : reader_->ignored());
-  if (options_.decode) fill(pixels, augment.background);
+  if (options_.decode) fill_background(pixels);
   for (std::size_t i = 0; i < layer.samples.size(); ++i) {
     current_ = &layer.samples[i];
     draw_picture(layer, i, augment, pixels, targets);
   }
 }
 
+void Composer::fill_background(std::span<std::uint8_t> pixels) const {
+  if (!options_.bands) return fill(pixels, augment_.background);
+  std::ranges::fill(bands_in(pixels), static_cast<float>(augment_.background[0]) / 255.F);
+}
+
 void Composer::draw_picture(const Layer& layer, std::size_t number, const DetectionAugment& augment,
                             std::span<std::uint8_t> pixels, PlacedTargets& targets) {
   const std::uint64_t sample = layer.samples[number];
   const Clock::time_point begin = Clock::now();
-  const Bytes bytes = dataset_.view(sample, bytes_);
+  const BytesLease lease = dataset_.view(sample, bytes_);
+  const Bytes bytes = lease.bytes;
   const Clock::time_point read = Clock::now();
   stage_end_(Stage::kRead, begin, read, bytes.size());
   if (!options_.decode) return;
@@ -131,7 +143,7 @@ void Composer::draw_beside(Layer& layer, const DetectionAugment& augment,
                            const PlacedTargets& like) {
   const auto pixels = static_cast<std::size_t>(augment_.size.height) *
                       static_cast<std::size_t>(augment_.size.width);
-  layer_pixels_.resize(pixels * 3);
+  layer_pixels_.resize(pixels * decoder_.bytes_of_pixel());
   layer_mask_.resize(like.mask.size());
   layer_targets_.mask = layer_mask_;
   draw(layer, augment, layer_pixels_, layer_targets_);
@@ -142,16 +154,17 @@ void Composer::paste(Layer& layer, std::span<std::uint8_t> pixels, PlacedTargets
   if (!options_.decode) return;
   const Objects& others = layer_targets_.objects;
   SampleRandom choice = layer.random.stream(kChoice);
-  RunLengths cover;
+  std::vector<RunLengths> covers;
   Objects pasted;
   for (std::size_t i = 0; i < others.size(); ++i) {
     const auto mask = mask_of(others, i);
     if (!happens(.5, choice.stream(i)) || mask.empty()) continue;
     keep_object(others, i, pasted);
-    cover = cover.empty() ? RunLengths(mask.begin(), mask.end()) : merge_masks(cover, mask);
+    covers.emplace_back(mask.begin(), mask.end());
   }
+  const RunLengths cover = merge_masks(std::move(covers));
   if (cover.empty()) return;
-  copy_inside(cover, augment_.size, 3, layer_pixels_, pixels);
+  copy_inside(cover, augment_.size, decoder_.bytes_of_pixel(), layer_pixels_, pixels);
   if (!targets.mask.empty()) copy_inside(cover, augment_.size, 1, layer_mask_, targets.mask);
   cover_objects(targets.objects, cover, augment_.size);
   append(pasted, targets.objects);
@@ -161,7 +174,12 @@ void Composer::mix(Layer& layer, std::span<std::uint8_t> pixels, PlacedTargets& 
   draw_beside(layer, augment_, targets);
   if (!options_.decode) return;
   SampleRandom draws = layer.random.stream(kChoice);
-  blend(pixels, layer_pixels_, draw_beta(augment_.mixup.alpha, draws));
+  const double lambda = draw_beta(augment_.mixup.alpha, draws);
+  if (options_.bands) {
+    blend(bands_in(pixels), bands_in(layer_pixels_), lambda);
+  } else {
+    blend(pixels, layer_pixels_, lambda);
+  }
   append(layer_targets_.objects, targets.objects);
   add_words(layer_targets_.classes, layer_targets_.caption, targets);
 }

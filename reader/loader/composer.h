@@ -47,6 +47,7 @@ class Composer {
  private:
   void draw(Layer& layer, const DetectionAugment& augment, std::span<std::uint8_t> pixels,
             PlacedTargets& targets);
+  void fill_background(std::span<std::uint8_t> pixels) const;
   void draw_picture(const Layer& layer, std::size_t number, const DetectionAugment& augment,
                     std::span<std::uint8_t> pixels, PlacedTargets& targets);
   /// Draws another sample, for paste() and mix().

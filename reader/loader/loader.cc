@@ -6,15 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "loader/band_survey.h"
 #include "loader/counting.h"
 #include "loader/order_options.h"
 #include "loader/ring.h"
 #include "loader/sample_maker.h"
 #include "loader/slot_targets.h"
 #include "loader/storage_prefetcher.h"
+#include "loader/undecodable.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
 
@@ -74,9 +77,15 @@ std::exception_ptr too_many(const std::exception_ptr& last) {
             "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
 }
 
-const LoaderOptions& checked(const LoaderOptions& options) {
+LoaderOptions checked(LoaderOptions options) {
   options.validate();
   return options;
+}
+
+BandChoice bands_for(const Dataset& dataset, const LoaderOptions& options) {
+  refuse_undecodable(dataset, options.bad_samples,
+                     options.bands ? PixelUse::kBands : PixelUse::kColours);
+  return options.bands ? survey_bands(dataset, options) : BandChoice{};
 }
 
 }  // namespace
@@ -84,9 +93,10 @@ const LoaderOptions& checked(const LoaderOptions& options) {
 struct Loader::Impl {
   Impl(std::shared_ptr<const Dataset> dataset_in, LoaderOptions options_in)
       : dataset(std::move(dataset_in)),
-        options(std::move(options_in)),
-        image_bytes(bytes_of_image(checked(options))),
-        writer(options.format),
+        options(checked(std::move(options_in))),
+        bands(bands_for(*dataset, options)),
+        image_bytes(bytes_of_image(options, bands)),
+        writer(options.format, bands.numbers.size(), bands.bits != 32),
         ring(options.slots, options.batch_size,
              static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
         bad(options.bad_samples, dataset->size(), options.seed) {
@@ -102,7 +112,7 @@ struct Loader::Impl {
     if (options.order == OrderKind::kWindow || options.order == OrderKind::kWindowFirst)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
-    const SampleMaker::Shared shared{*dataset, options, writer,
+    const SampleMaker::Shared shared{*dataset, options, bands, writer,
                                      targets_reader ? &*targets_reader : nullptr};
     for (int i = 0; i < std::max(workers, 1); ++i) add_producer(shared);
     for (int i = 0; i < workers; ++i) {
@@ -120,7 +130,7 @@ struct Loader::Impl {
   }
 
   std::size_t pixels_of_mask() const {
-    return targets_reader->has_masks() ? values_of_image(options) / 3 : 0;
+    return targets_reader->has_masks() ? pixels_of_image(options) : 0;
   }
 
   void add_producer(const SampleMaker::Shared& shared) {
@@ -300,6 +310,7 @@ struct Loader::Impl {
 
   std::shared_ptr<const Dataset> dataset;
   LoaderOptions options;
+  BandChoice bands;  ///< none where colours are wanted
   std::size_t image_bytes;
   PixelWriter writer;
   Ring ring;
@@ -361,6 +372,7 @@ std::optional<Batch> Loader::next() {
   batch.samples_ = {slot.samples.data(), size};
   if (!slot.encoded.empty()) batch.encoded_ = {slot.encoded.data(), size};
   batch.image_ = output_size(impl.options.augment);
+  batch.channels_ = static_cast<int>(channels_of(impl.bands));
   join_targets(slot, size);
   batch.targets_ = &slot.targets;
   ++impl.next_step;
@@ -429,6 +441,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   samples_ = std::exchange(other.samples_, {});
   encoded_ = std::exchange(other.encoded_, {});
   image_ = other.image_;
+  channels_ = other.channels_;
   targets_ = other.targets_;
   return *this;
 }

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "loader/order_options.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
+#include "pixel_format/pixel_writer.h"
 
 namespace packhorse::reader {
 
@@ -45,10 +48,23 @@ void LoaderOptions::validate() const {
           "samples that are left encoded are decoded at full size");
   require(encoded_share == 0 || format == PixelFormat{},
           "samples that are left encoded stand among pixels of 8 bits, interleaved");
-  format.validate();
+  if (bands) {
+    require(encoded_share == 0 && scaled_dct == ScaledDct::kOff,
+            "of bands nothing is left encoded, and JPEGs are decoded at full size");
+    require(does_nothing(pixels),
+            "colour jitter, distortion and erasing change colours, not bands");
+    const auto [least, most] = std::minmax_element(bands->numbers.begin(), bands->numbers.end());
+    require(bands->numbers.empty() || (*least >= 0 && *most < 255 && bands->numbers.size() <= 255),
+            "bands are counted from 0 to 254");
+  } else {
+    PixelWriter(format, 0);  // refuses what does not fit colours
+  }
   reader::validate(augment);
   if (targets) targets->validate();
   if (const auto* detection = std::get_if<DetectionAugment>(&augment)) {
+    require(!bands || (detection->background[0] == detection->background[1] &&
+                       detection->background[1] == detection->background[2]),
+            "the background of bands is grey: give it three equal levels");
     require(encoded_share == 0 && scaled_dct == ScaledDct::kOff,
             "a DetectionAugment leaves nothing encoded, and decodes at full size");
     require(detection->copy_paste.probability == 0 ||

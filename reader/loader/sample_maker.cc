@@ -8,13 +8,17 @@
 
 namespace packhorse::reader {
 
-std::size_t values_of_image(const LoaderOptions& options) {
+std::size_t pixels_of_image(const LoaderOptions& options) {
   const ImageSize size = output_size(options.augment);
-  return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) * 3;
+  return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
 }
 
-std::size_t bytes_of_image(const LoaderOptions& options) {
-  return values_of_image(options) * size_of(options.format.type);
+std::size_t channels_of(const BandChoice& bands) {
+  return bands.numbers.empty() ? 3 : bands.numbers.size();
+}
+
+std::size_t bytes_of_image(const LoaderOptions& options, const BandChoice& bands) {
+  return pixels_of_image(options) * channels_of(bands) * size_of(options.format.type);
 }
 
 std::size_t places_left_encoded(const LoaderOptions& options) {
@@ -27,13 +31,15 @@ SampleMaker::SampleMaker(const Shared& shared, ReplaceBeside replace_beside)
       writer_(shared.writer),
       targets_(shared.targets),
       replace_beside_(std::move(replace_beside)),
-      image_bytes_(bytes_of_image(options_)),
+      image_bytes_(bytes_of_image(options_, shared.bands)),
       encoded_places_(places_left_encoded(options_)),
       decoder_({.apply_orientation = options_.apply_orientation,
                 .scaled_dct = options_.scaled_dct,
                 .pixels = options_.pixels,
+                .bands = shared.bands,
                 .limits = options_.limits}) {
-  if (!writer_.is_as_decoded()) pixels_.resize(values_of_image(options_));
+  if (!writer_.is_as_decoded())
+    pixels_.resize(pixels_of_image(options_) * decoder_.bytes_of_pixel());
   if (!std::holds_alternative<DetectionAugment>(options_.augment)) return;
   composer_.emplace(dataset_, options_, targets_, decoder_,
                     [this](Stage stage, Clock::time_point begin, Clock::time_point end,
@@ -67,7 +73,8 @@ void SampleMaker::add_to(LoaderCounters& total) const {
 void SampleMaker::read_and_make(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
                                 SampleRandom random) {
   const Clock::time_point begin = Clock::now();
-  const Bytes bytes = dataset_.view(sample, bytes_);
+  const BytesLease lease = dataset_.view(sample, bytes_);
+  const Bytes bytes = lease.bytes;
   const Clock::time_point read = Clock::now();
   stage_end(Stage::kRead, begin, read, bytes.size());
   slot.labels[place] = dataset_.label(sample);  // its index may be truncated, too: checked below

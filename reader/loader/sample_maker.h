@@ -19,9 +19,12 @@
 
 namespace packhorse::reader {
 
-/// The values, and the bytes, that an image takes in a batch.
-std::size_t values_of_image(const LoaderOptions& options);
-std::size_t bytes_of_image(const LoaderOptions& options);
+/// Pixels of an image in a batch.
+std::size_t pixels_of_image(const LoaderOptions& options);
+/// Channels of these pixels: those of `bands`, or 3.
+std::size_t channels_of(const BandChoice& bands);
+/// The bytes that an image takes in a batch.
+std::size_t bytes_of_image(const LoaderOptions& options, const BandChoice& bands);
 /// How many places of a batch are left encoded where possible: the first ones.
 std::size_t places_left_encoded(const LoaderOptions& options);
 
@@ -36,6 +39,7 @@ class SampleMaker {
   struct Shared {
     const Dataset& dataset;
     const LoaderOptions& options;
+    const BandChoice& bands;
     const PixelWriter& writer;
     const TargetsReader* targets;  ///< null where none are read
   };

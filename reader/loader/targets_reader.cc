@@ -64,6 +64,7 @@ StoredTargets TargetsReader::read(std::uint64_t sample, const ImageInfo& info,
       throw Error(ErrorKind::kCorrupt, "the field that holds its objects is missing");
     targets.objects = decode_objects(scratch);
     check_labels(targets.objects.labels, objects_->classes, "an object");
+    check_masks(targets.objects, info.height, info.width);
   }
   if (classes_) {
     if (!read_field(classes_, sample, scratch))

@@ -1,6 +1,7 @@
 #include "packhorse/reader/order.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "packhorse/base/error.h"
@@ -20,6 +21,10 @@ const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) 
   const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kUsage, what); };
   if (options.world < 1)
     refuse("the world size is " + std::to_string(options.world) + ", it must be 1 or more");
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (options.world > kMost || options.batch_size > kMost)
+    refuse("a batch of " + std::to_string(options.batch_size) + " in a world of " +
+           std::to_string(options.world) + ": neither may be more than " + std::to_string(kMost));
   if (options.rank < 0 || options.rank >= options.world) {
     refuse("rank " + std::to_string(options.rank) + " is outside a world of " +
            std::to_string(options.world));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "packhorse/base/error.h"
 
@@ -28,6 +29,7 @@ std::size_t size_of(PixelType type) {
     case PixelType::kUint8:
       return 1;
     case PixelType::kFloat16:
+    case PixelType::kUint16:
       return 2;
     case PixelType::kFloat32:
       break;
@@ -35,15 +37,21 @@ std::size_t size_of(PixelType type) {
   return 4;
 }
 
-void PixelFormat::validate() const {
-  const PixelFormat plain;
-  require(type != PixelType::kUint8 || (mean == plain.mean && deviation == plain.deviation),
-          "pixels of 8 bits cannot be normalised: choose float32 or float16");
+void PixelFormat::validate(std::size_t channels, bool within_0_and_1) const {
+  if (mean.empty() && deviation.empty()) return;
+  require(type != PixelType::kUint8 && type != PixelType::kUint16,
+          "integers cannot be normalised: choose float32 or float16");
+  if (mean.size() != channels || deviation.size() != channels)
+    throw Error(ErrorKind::kUsage, "means and deviations must be as many as the channels, " +
+                                       std::to_string(channels));
   const float most = type == PixelType::kFloat16 ? kLargestHalf : std::numeric_limits<float>::max();
   for (std::size_t c = 0; c < mean.size(); ++c) {
-    require(mean[c] >= 0 && mean[c] <= 1,
-            "the mean must be within 0 and 1, as it is of pixels scaled to 0..1: divide by 255");
     require(deviation[c] > 0 && std::isfinite(deviation[c]), "the deviation must be above 0");
+    require(std::isfinite(mean[c]), "the mean must be a number");
+    if (!within_0_and_1) continue;
+    require(mean[c] >= 0 && mean[c] <= 1,
+            "the mean must be within 0 and 1, as it is of pixels scaled to 0..1: divide by 255, "
+            "or of 16 bits by 65535");
     require(largest(mean[c], deviation[c]) <= most,
             "normalised pixels would be beyond what their type holds: choose a larger deviation");
   }

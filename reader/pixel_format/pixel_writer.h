@@ -11,13 +11,15 @@ namespace packhorse::reader {
 /// Writes decoded pixels in a format. Thread-safe.
 class PixelWriter {
  public:
-  /// Throws Error(kUsage) for a format that makes no sense.
-  explicit PixelWriter(const PixelFormat& format);
+  /// Throws Error(kUsage) for a format that makes no sense. `bands`: of pixels that are floats;
+  /// 0 for RGB, 8 bit. `within_0_and_1`: these floats are.
+  explicit PixelWriter(const PixelFormat& format, std::size_t bands = 0,
+                       bool within_0_and_1 = true);
 
   /// Whether the format is what a Decoder writes: nothing is left to do.
   bool is_as_decoded() const;
-  /// `pixels` are RGB, 8 bit, interleaved; `out` has size_of(format.type) bytes for each of them,
-  /// is aligned for that type, and is other memory.
+  /// `pixels`: what a Decoder has written; `out` has size_of(format.type) bytes for each number of
+  /// them, is aligned for that type, and is other memory.
   void write(std::span<const std::uint8_t> pixels, std::span<std::uint8_t> out) const;
 
  private:
@@ -25,6 +27,7 @@ class PixelWriter {
   void write_interleaved(const std::uint8_t* in, std::size_t count, std::uint8_t* out) const;
 
   PixelFormat format_;
+  std::size_t bands_;
   Normalization normalization_;
   PixelKernels kernels_;
 };

@@ -76,7 +76,15 @@ def test_trainings_take_turns_and_are_written_as_tables(environment):
     assert "1 epochs of 128 images" in done.stdout and "3 epochs of 64 images" in done.stdout
 
 
-@pytest.mark.parametrize("program", ["__main__.py", "training.py"])
+def test_kinds_of_images_take_turns_and_are_written_as_a_table(environment):
+    beside = ("--beside", "PIL", "torchvision", "tifffile")  # what scripts/setup installs
+    done = bench("kinds.py", "--rounds", "1", "--seconds", "0.01", "--jobs", "1", *beside, env=environment)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")][2:]
+    assert [row[1].endswith("torchvision.io") for row in rows].count(True) == 2 and len(rows) == 16, done.stdout
+
+
+@pytest.mark.parametrize("program", ["__main__.py", "training.py", "kinds.py"])
 def test_a_page_is_not_written_of_too_few_rounds(program, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("nothing")

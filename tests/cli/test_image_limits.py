@@ -59,7 +59,7 @@ def test_without_decode_finished_shards_are_not_taken_for_decoded_ones(tmp_path,
 # Limits
 
 PROGRESSIVE = "train/clouds/clouds-08-progressive.jpg"  # 300 x 200 in ten scans, 4:2:0
-DEEP = "train/clouds/clouds-13-16bit.png"  # 96 x 96 grey
+WHOLE = "val/pebbles/pebbles-01-web.webp"  # 136 x 136 in colour
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ DEEP = "train/clouds/clouds-13-16bit.png"  # 96 x 96 grey
         ("--max-scan-pixels", 599_999, PROGRESSIVE, "10 scans of 300 x 200 pixels, in all 600000, the limit is 599999"),
         ("--max-decoded-bytes", 189_695, PROGRESSIVE, "300 x 200 pixels take 189696 bytes, the limit is 189695"),
         ("--max-pixels", 59_999, PROGRESSIVE, "300 x 200 pixels, the limit is 59999"),
-        ("--max-decoded-bytes", 18_431, DEEP, "96 x 96 pixels take 18432 bytes, the limit is 18431"),
+        ("--max-decoded-bytes", 55_487, WHOLE, "136 x 136 pixels take 55488 bytes, the limit is 55487"),
     ],
 )
 def test_an_image_beyond_a_limit_is_rejected_with_the_number_and_the_option(tmp_path, option, limit, path, reason):
     def rejected(limit):
-        options = ("--format", "wds", "--max-rejects", "100%", "--include", "*/clouds/*", option, str(limit), "--json")
+        options = ("--format", "wds", "--max-rejects", "100%", "--include", "*/clouds/*", "--include", WHOLE, option, str(limit), "--json")
         return rejects_of(run("pack", SHAPES, tmp_path / str(limit), *options).json)
 
     assert reason in (rejects := rejected(limit))[path] and rejects[path].endswith(f"({option})"), rejects

@@ -331,6 +331,16 @@ def test_columns_are_named_or_numbered(tmp_path, kind, header):
         assert "no column 'colour'" in refusal(source, tmp_path / "no", "--labels", labels, "--label-column", "colour")
 
 
+def test_several_tabs_are_one_unless_columns_are_numbered(tmp_path):
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    labels = put(tmp_path / "labels.tsv", "a.jpg\t\tcat\nb.jpg\tdog\n")
+    packed(source, tmp_path / "out", "--labels", labels)
+    assert classes_of(tmp_path / "out") == {"a.jpg": "cat", "b.jpg": "dog"}
+    put(labels, "a.jpg\tcat\t\nb.jpg\tdog\tseen twice\n")
+    packed(source, tmp_path / "numbered", "--labels", labels, "--path-column", "1", "--label-column", "2")
+    assert classes_of(tmp_path / "numbered") == {"a.jpg": "cat", "b.jpg": "dog"}
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_metadata_with_semicolons_in_any_unicode(tmp_path, encoding):
     source = flat(tmp_path / "source", "a.jpg", "ü.jpg")

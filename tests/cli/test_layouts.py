@@ -515,10 +515,6 @@ def test_labels_from_a_file_need_no_class_folders(tmp_path):
 
 
 UNSUPPORTED = {
-    "GIF": [b"GIF89a", b"GIF87a"],
-    "AVIF": [b"\0\0\0\x20ftypavif", b"\0\0\0\x20ftypmif1\0\0\0\0mif1avif"],
-    "HEIC": [b"\0\0\0\x18ftypheic", b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"],
-    "JPEG XL": [b"\xff\x0a\xfa", b"\0\0\0\x0cJXL \r\n\x87\n"],
     "JPEG 2000": [b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"],
     "PSD": [b"8BPS\0\1"],
     "ICO": [b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"],
@@ -534,10 +530,10 @@ def test_images_of_other_kinds_are_rejected_as_that(tmp_path):
         for i, head in enumerate(heads):
             name = f"cat/{kind.replace(' ', '')}-{i}"  # its kind shows only in its bytes
             put(folder / name, head + bytes(200))
-            wanted[name] = f"unsupported kind: {kind}"
-    for name, kind in {"cat/x.gif": "GIF", "cat/x.TGA": "TGA", "dog/x.svg": "SVG"}.items():
+            wanted[name] = f"unsupported: {kind}"
+    for name, kind in {"cat/x.TGA": "TGA", "dog/x.svg": "SVG"}.items():
         put(folder / name, "text")
-        wanted[name] = f"unsupported kind: {kind}, by its name"
+        wanted[name] = f"unsupported: {kind}, by its name"
     put(folder / "cat/really.gif", photo(3))  # packed: it is a JPEG
     for source in (folder, shutil.make_archive(tmp_path / "source", "tar", root_dir=folder)):
         more = ("--json", "--max-rejects", "99", "--overwrite")

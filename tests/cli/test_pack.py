@@ -193,12 +193,12 @@ def test_a_tiff_is_packed_if_and_only_if_it_can_be_decoded(tmp_path):
     packhorse("inspect", tmp_path / "out", "--verify", "full", "--decode")
     by_pixels = run("pack", source, tmp_path / "raw", *more, "--image", "raw", "--size", "16").json
     assert by_header["rejects"] == by_pixels["rejects"]
-    assert all(one["reason"].startswith("unsupported kind: ") for one in by_header["rejects"])
+    assert all(one["reason"].startswith("unsupported: ") for one in by_header["rejects"])
     reasons = rejects_of(by_header)
-    assert reasons["b/12.jpg"] == "unsupported kind: JPEG of 12 bits"
-    assert reasons["a/32-1-3.tif"] == "unsupported kind: TIFF of floating-point numbers"
-    decoded = {f"a/{bits}-{channels}-1.tif" for bits in (8, 12, 16) for channels in (1, 3)}
-    assert {s["path"] for s in listed(tmp_path / "out")} == decoded | {"a/1-1-1.tif", "a/8-4-1.tif", "b/8.jpg"}
+    assert reasons["b/12.jpg"] == "unsupported: JPEG of 12 bits"
+    assert reasons["a/32-1-3.tif"] == "unsupported: TIFF of floating-point numbers (--bands packs them as they are)"
+    decoded = {f"a/{bits}-{channels}-1.tif" for bits in (1, 2, 4, 8, 12, 16) for channels in (1, 3, 4, 5)}
+    assert {s["path"] for s in listed(tmp_path / "out")} == decoded | {"b/8.jpg"}
 
 
 def test_one_shard_of_any_size_for_each_split(tmp_path):

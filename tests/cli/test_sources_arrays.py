@@ -84,6 +84,21 @@ def test_keras_names_and_planes_and_wide_labels(tmp_path):
     assert_holds(tmp_path / "out/test", turned[:4], [1, 0, 1, 1])
 
 
+@pytest.mark.parametrize("shape", [(11, 7), (11, 7, 1), (11, 7, 3), (3, 11, 7)])
+def test_arrays_of_16_bits(shape, tmp_path):
+    images = np.random.default_rng(3).integers(0, 65536, (12, *shape), np.uint16)
+    np.savez(tmp_path / "set.npz", images=images, labels=np.arange(12) % 3)
+    pack(tmp_path / "set.npz", tmp_path / "out", "--format", "wds")
+    package = pytest.importorskip("package")
+    dataset = package.packhorse.Dataset(tmp_path / "out", image="numpy", bands="all")
+    upright = images.transpose(0, 2, 3, 1) if shape[0] == 3 else images.reshape(12, 11, 7, -1)
+    numbers = [int(s["path"].split("/")[1].removesuffix(".png")) for s in listed(tmp_path / "out")]
+    for sample, number in enumerate(numbers):
+        pixels, label = dataset[sample]
+        assert label == number % 3
+        np.testing.assert_array_equal(pixels, upright[number])
+
+
 def test_a_folder_of_files_as_pcam_comes(tmp_path):
     """Images and labels in a file each, whose names and whose arrays' names say what they are."""
     folder = tmp_path / "arrays"

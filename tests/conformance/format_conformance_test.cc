@@ -48,8 +48,8 @@ std::vector<std::pair<std::string, std::string>> fields_of(const Row& row) {
 bool same(const StoredSample& sample, const Row& row) {
   std::vector<std::pair<std::string, std::string>> fields;
   for (const Field& field : sample.fields) fields.emplace_back(field.name, as_text(field.bytes));
-  return sample.key == row.key && sample.label == row.label && as_text(sample.bytes) == row.bytes &&
-         fields == fields_of(row);
+  return sample.key == row.key && sample.label == row.label &&
+         as_text(sample.image(row.image.kind)) == row.bytes && fields == fields_of(row);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ CASES = {
     "class list is a pipe": (in_place("classes.txt", os.mkfifo), OPENS_INDEX),
     "shard is a folder": (in_place(SHARD, os.mkdir), OPENS_ALL | {"export"}),
     "no kind": (image(PNM, 8, "B", 0), OPENS_INDEX),
-    "unknown kind": (image(PNM, 8, "B", 8), OPENS_INDEX),
+    "unknown kind": (image(PNM, 8, "B", 200), OPENS_INDEX),
     "no pixels": (image(PNM, 0, "I", 0), OPENS_INDEX),
     "too wide": (image(JPEG, 0, "I", 2**31), OPENS_INDEX),
     "raw pixels that are none": (image(JPEG, 8, "B", forge.RAW), OPENS_INDEX),

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <opencv2/core.hpp>
 
 #include "formats/lmdb/layout.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
-#include "packhorse/codecs/opencv_codecs.h"
 #include "packhorse/codecs/png_encode.h"
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/image/npy.h"
@@ -23,6 +21,7 @@
 #include "storage/cache/account.h"
 #include "storage/cache/runs_header.h"
 #include "support/archives.h"
+#include "support/image_files.h"
 #include "verdict.h"
 #include "walkers/walk_protocol.h"
 
@@ -31,6 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace packhorse;
 using fuzz::ArchiveMember;
+using packhorse::test::ImageSamples;
+using packhorse::test::make_image_file;
 using Type = ArchiveMember::Type;
 
 class Seeds {
@@ -82,22 +83,23 @@ Pictures make_pictures() {
 /// One image of each kind other than JPEG, named by its extension.
 std::vector<std::pair<std::string, std::string>> other_images() {
   std::vector<std::pair<std::string, std::string>> images;
-  const cv::Mat colour(3, 5, CV_8UC3, cv::Scalar(10, 200, 70)), deep(3, 5, CV_16UC1, 40000.0),
-      alpha(3, 5, CV_8UC4, cv::Scalar(10, 200, 70, 9));
-  const auto add = [&](const std::string& name, const cv::Mat& pixels) {
-    std::vector<unsigned char> bytes;
-    const std::string extension = name.substr(name.find('.'));
-    if (!opencv_codecs::encode(extension, pixels, bytes, {})) throw std::runtime_error(name);
-    images.emplace_back(name, std::string(bytes.begin(), bytes.end()));
+  const auto add = [&](const std::string& name, int channels, int bits) {
+    ImageSamples samples{5, 3, channels, bits, {}};
+    for (int i = 0; i < 5 * 3 * channels; ++i)
+      samples.values.push_back(static_cast<std::uint16_t>(40 + i * (bits == 8 ? 3 : 777)));
+    images.emplace_back(name, as_text(make_image_file(name.substr(name.find('.')), samples)));
   };
-  add("colour.png", colour);
-  add("deep.png", deep);
-  add("alpha.png", alpha);
-  add("colour.webp", colour);
-  add("alpha.webp", alpha);
-  add("colour.bmp", colour);
-  add("colour.tiff", colour);
-  add("deep.tiff", deep);
+  add("colour.png", 3, 8);
+  add("deep.png", 1, 16);
+  add("alpha.png", 4, 8);
+  add("colour.webp", 3, 8);
+  add("alpha.webp", 4, 8);
+  add("colour.bmp", 3, 8);
+  add("colour.tiff", 3, 8);
+  add("deep.tiff", 1, 16);
+  add("alpha.tiff", 2, 16);
+  images.emplace_back("plain.ppm", "P3 2 1 9\n1 2 3 4 5 6\n");
+  images.emplace_back("bits.pbm", "P4 9 2\nabcd");
   images.emplace_back("grey.pgm", "P5 5 3 255\n" + std::string(15, 'g'));
   images.emplace_back("colour.ppm", "P6\n# a comment\n2 2 100\n" + std::string(12, 'c'));
   images.emplace_back("deep.pgm", "P5 2 2 65535 " + std::string(8, 'd'));
@@ -123,7 +125,8 @@ void add_images(const Seeds& seeds, const std::vector<fuzz::File>& jpegs) {
     if (i % 4 == 1) seeds.put("jpeg", fmt::format("{}-flat.jpg", i), resized(jpeg, 65500, 8));
     if (i % 4 == 2) seeds.put("jpeg", fmt::format("{}-mcu.jpg", i), resized(jpeg, 8, 8));
   }
-  for (const auto& [name, bytes] : other_images()) seeds.put({"image_probe", "pnm"}, name, bytes);
+  for (const auto& [name, bytes] : other_images())
+    seeds.put({"image_probe", "pixels"}, name, bytes);
 }
 
 /// Packs a class folder in a format and an image mode.

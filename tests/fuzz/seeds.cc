@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "packhorse/base/file.h"
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/transforms/transform.h"
 
 namespace packhorse::fuzz {
@@ -70,6 +70,7 @@ File make(std::mt19937_64& random) {
   jpeg.comp_info[0].h_samp_factor = kind.h;
   jpeg.comp_info[0].v_samp_factor = kind.v;
   jpeg.restart_interval = random() % 2 == 0 ? 0 : static_cast<unsigned>(draw(random, 1, 12));
+  if (random() % 4 == 0) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
   for (int y = 0; y < height; ++y) {
     JSAMPROW row = const_cast<unsigned char*>(pixels.data()) + y * width * kind.components;

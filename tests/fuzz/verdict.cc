@@ -16,6 +16,7 @@ namespace {
 struct Session {
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = {};
 
@@ -35,15 +36,26 @@ void on_message(j_common_ptr jpeg, int level) {
   if (level < 0) fail(jpeg);
 }
 
+/// Each of them takes as long as a picture. Ours has a limit, too.
+void stop_at_many_scans(j_common_ptr jpeg) {
+  constexpr int kMost = 50;
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMost) return;
+  Session& session = *static_cast<Session*>(jpeg->client_data);
+  std::snprintf(session.message, sizeof session.message, "more than %d scans", kMost);
+  std::longjmp(session.jump, 1);
+}
+
 void decode(Session& session, Bytes file, std::uint64_t max_pixels, Verdict& verdict) {
   jpeg_decompress_struct& jpeg = session.jpeg;
   jpeg_create_decompress(&jpeg);
   jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&jpeg, TRUE);
   if (std::uint64_t{jpeg.image_width} * jpeg.image_height > max_pixels ||
-      jpeg.num_components == 4 || jpeg.progressive_mode) {
+      jpeg.num_components == 4) {
     return;  // not worth the time: our decoder would refuse it
   }
+  session.progress.progress_monitor = stop_at_many_scans;
+  jpeg.progress = &session.progress;
   jpeg.out_color_space = JCS_RGB;
   jpeg_start_decompress(&jpeg);
   verdict.width = jpeg.output_width;

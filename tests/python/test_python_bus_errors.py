@@ -41,6 +41,43 @@ def check(packed, code):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
+def test_an_index_that_is_cut_while_it_is_open_gives_no_wrong_label(packed, workers):
+    """It ends in the page in which its labels begin: what is lost of that page reads as zeros, without a signal."""
+    check(
+        packed,
+        f"""
+import struct
+index = next(Path(packed).glob("*.index"))
+data = index.read_bytes()
+sections = [struct.unpack_from("<IIQQ", data, 64 + 24 * k) for k in range(struct.unpack_from("<I", data, 12)[0])]
+labels = next(offset for number, _, offset, _ in sections if number == 3)
+right = packhorse.Dataset(packed).labels.copy()
+dataset = packhorse.Dataset(packed, image="bytes")
+loader = packhorse.Loader(packed, 8, size=32, workers={workers})
+seen = 0
+for batch in loader:
+    assert (batch.labels == right[batch.samples.astype(int)]).all()
+    seen += 1
+    if seen == 3: os.truncate(index, labels)
+    if seen == 3: break
+def rest():
+    for batch in loader:
+        assert (batch.labels == right[batch.samples.astype(int)]).all()
+def fails_as_it_should(work):
+    try:
+        work()
+    except packhorse.errors.StorageError as error:
+        assert "truncated" in str(error) and "next:" in str(error), str(error)
+    else:
+        sys.exit("no error")
+fails_as_it_should(rest)
+fails_as_it_should(lambda: dataset.labels)
+fails_as_it_should(lambda: dataset[5])
+""",
+    )
+
+
+@pytest.mark.parametrize("workers", [0, 2])
 def test_faulthandler_enabled_after_the_loader(packed, workers):
     check(
         packed,

@@ -129,7 +129,7 @@ def test_copies_come_in_order_and_states_count_what_was_delivered(packed, monkey
         assert content([batch]) == [expected[number]]
         delivered = 16 * (number + 1)
         epoch, done = (0, delivered) if delivered < 120 else (1, 0)
-        wanted = {"seed": 3, "epoch": epoch, "done": done, "order": "global"}
+        wanted = {"seed": 3, "epoch": epoch, "done": done, "order": "global", "data": reader.dataset.id}
         assert reader.state_dict() == wanted
         assert len(copies.begun) <= number + 2
     assert [images.tobytes() for images in copies.handed_over] == [images for images, _, _ in expected]

@@ -88,7 +88,7 @@ def test_a_state_is_where_the_cpp_loader_goes_on(cifar):
     for _ in range(11):
         next(batches)
     state = reader.state_dict()
-    assert state == {"seed": 9, "epoch": EPOCH, "done": 330, "order": "global"}
+    assert state == {"seed": 9, "epoch": EPOCH, "done": 330, "order": "global", "data": reader.dataset.id}
     rest = read_by_cpp(cifar, state["epoch"], done=state["done"], **known)
     assert [digest(batch) for batch in batches] == rest and len(rest) == 23
     resumed.load_state_dict(state)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from package import PRELOADED, environment, packhorse
-from python_support import SHAPES, pack
+from python_support import SHAPES, pack, put
 
 
 @pytest.fixture(scope="module", name="packed")
@@ -62,16 +62,19 @@ def work(number):
 
 @pytest.mark.thorough
 def test_an_epoch_of_errors_leaks_nothing(packed, tmp_path):
-    pack(SHAPES / "val", tmp_path / "kinds", "--format", "wds")
+    whole = next((SHAPES / "val").rglob("*.png")).read_bytes()
+    at = whole.index(b"IDAT") + 20
+    put(tmp_path / "source/a/1.png", whole[:at] + b"damaged!" + whole[at + 8 :])
+    pack(tmp_path / "source", tmp_path / "damaged", "--format", "wds", "--allow-odd-classes")
     work = """
 def work(number):
     try:
         list(loader(shuffle=False))
-    except packhorse.errors.UnsupportedError:
+    except packhorse.errors.CorruptError:
         return
-    raise SystemExit("PNG images were decoded")
+    raise SystemExit("a damaged PNG was decoded")
 """
-    assert grown(tmp_path / "kinds", work, 30, 120) < 120 * 6
+    assert grown(tmp_path / "damaged", work, 30, 120) < 120 * 6
 
 
 def samples(batches):

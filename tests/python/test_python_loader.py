@@ -86,7 +86,7 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
     batches = iter(reader)
     before = [next(batches) for _ in range(3)]
     state = pickle.loads(pickle.dumps(reader.state_dict()))
-    assert state == {"seed": 3, "epoch": 0, "done": 48, "order": "global"}
+    assert state == {"seed": 3, "epoch": 0, "done": 48, "order": "global", "data": reader.dataset.id}
     rest, following = content(batches), content(reader)
 
     resumed = loader(packed, 16)
@@ -103,15 +103,19 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
     assert len(seen) == 120
 
 
+def state_of(packed, epoch):
+    return {"seed": 3, "epoch": epoch, "done": 0, "order": "global", "data": packhorse.Dataset(packed).id}
+
+
 def test_an_epoch_begins_with_its_first_batch_and_its_state_after_the_last_is_the_start_of_the_next(packed):
     reader = loader(packed)
     first, second = content(reader), content(reader)
     reader = loader(packed)
     dropped = [iter(reader) for _ in range(3)]
-    assert reader.epoch == 0 and reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0, "order": "global"}
+    assert reader.epoch == 0 and reader.state_dict() == state_of(packed, 0)
     batches = iter(reader)
     assert content(next(batches) for _ in range(4)) == first
-    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0, "order": "global"}  # as programs that count batches leave it
+    assert reader.state_dict() == state_of(packed, 1)  # as programs that count batches leave it
     with pytest.raises(ValueError, match="seed"):
         loader(packed, seed=4).load_state_dict(reader.state_dict())
     assert content(dropped[0]) == second and list(batches) == []
@@ -126,6 +130,46 @@ def test_a_state_may_be_loaded_after_iter_as_before(packed):
         resumed.load_state_dict({"seed": 3, "epoch": 0, "done": 32})
         assert content(batches or resumed) == expected[2:]
         assert len(resumed) == len(reader) == 8
+
+
+def test_a_state_is_of_its_data(packed, tmp_path):
+    """Other data: some samples of the epoch would come twice, and others never."""
+    pack(SHAPES, tmp_path / "again", "--format", "lmdb", "--image", "resize", "--short-side", "64", "--seed", "9")
+    other = tmp_path / "again/train"
+    reader = loader(packed, 16)
+    batches = iter(reader)
+    begun = reader.state_dict()
+    next(batches)
+    state = reader.state_dict()
+    copy = shutil.copytree(packed, tmp_path / "copy")
+    resumed = loader(copy, 16)
+    resumed.load_state_dict(state)
+    assert content(resumed) == content(batches)  # a copy is the same data
+    with pytest.raises(packhorse.errors.UsageError, match="of other data.*16 of its samples were done"):
+        loader(other, 16).load_state_dict(state)
+    meant = loader(other, 16)
+    meant.load_state_dict(state, other_data=True)
+    assert sum(len(b.labels) for b in meant) == 120 - 16
+    with pytest.warns(UserWarning, match="of other data"):
+        loader(other, 16).load_state_dict(begun)
+    older = {name: value for name, value in state.items() if name != "data"}
+    loader(other, 16).load_state_dict(older)
+
+
+def test_a_state_may_hold_the_numbers_of_numpy(packed):
+    reader = loader(packed, 16, seed=np.int64(3))
+    batches = iter(reader)
+    next(batches)
+    state = {name: np.int64(value) if isinstance(value, int) else value for name, value in reader.state_dict().items()}
+    resumed = loader(packed, 16, seed=3)
+    resumed.load_state_dict(state)
+    assert content(resumed) == content(batches)
+
+
+@pytest.mark.parametrize("state", [{"model": 1}, {}, None, {"seed": 3, "epoch": 0, "done": -1}, {"seed": 3, "epoch": "0", "done": 0}])
+def test_what_is_no_state_is_refused(packed, state):
+    with pytest.raises(packhorse.errors.UsageError, match="this is no state of a packhorse.Loader"):
+        loader(packed).load_state_dict(state)
 
 
 def test_a_state_of_which_less_than_a_batch_is_left_is_the_next_epoch(packed):
@@ -215,10 +259,9 @@ def test_what_makes_no_sense_is_refused(packed):
         iter(packhorse.Loader(packed, 500, size=32, drop_last=True))
 
 
-def test_an_image_of_another_kind_names_pillow(tmp_path):
+def test_images_of_all_kinds_that_pack_are_read(tmp_path):
     pack(SHAPES, tmp_path / "packed", "--format", "wds")
-    with pytest.raises(packhorse.errors.UnsupportedError, match="Pillow"):
-        list(loader(tmp_path / "packed/train"))
+    assert sum(len(batch.labels) for batch in loader(tmp_path / "packed/train")) == 120
 
 
 def test_loaders_made_and_dropped_leave_no_thread_no_descriptor_and_no_memory(packed):

@@ -71,7 +71,7 @@ def test_bytes_channels_first(values):
 
 def test_what_makes_no_sense_is_refused(values):
     for options, words in [
-        ({"dtype": "float64"}, "float64 is none of uint8, float32, float16"),
+        ({"dtype": "float64"}, "float64 is none of uint8, uint16, float32, float16"),
         ({"dtype": torch.bfloat16}, "bfloat16 is none of"),
         ({"dtype": float}, "float64 is none of"),
         ({"mean": MEAN, "std": STD}, "need dtype"),

@@ -156,7 +156,7 @@ def refusals():
         (rejected, "cannot be packed", {**good, "image": b""}),
         (rejected, "cannot be packed", {**good, "image": b"not an image"}),
         (rejected, "cannot be packed", {**good, "image": photo()[:-100]}),
-        (rejected, "GIF", {**good, "image": b"GIF89a" + bytes(100)}),
+        (rejected, "PSD", {**good, "image": b"8BPS" + bytes(100)}),
         (usage, "none of the classes", {**good, "label": "c"}),
         (usage, "not between 0 and 1", {**good, "label": 2}),
         (usage, "not between 0 and 1", {**good, "label": -1}),

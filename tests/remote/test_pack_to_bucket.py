@@ -147,6 +147,22 @@ def test_killed_at_any_request_the_same_command_completes_it(where, source, plac
     assert place.files() == expected and place.uploads() == []
 
 
+def test_of_several_writers_at_once_one_comes_to_an_end(source, place, expected, tmp_path):
+    for turn in range(3):
+        place.url = f"{place.url}-{turn}"
+        folders = [tmp_path / f"{turn}-{i}" for i in range(4)]
+        for folder in folders:
+            folder.mkdir()
+        command = [PACKHORSE, "pack", source, place.url, *OPTIONS, "--no-cache"]
+        writers = [subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for folder in folders]
+        said = [writer.communicate()[1].decode() for writer in writers]
+        codes = [writer.returncode for writer in writers]
+        assert DONE in codes, said
+        assert all(code == DONE or "exists" in text for code, text in zip(codes, said, strict=True)), said
+        assert place.files(f"packed-{turn}") == expected and place.uploads() == []
+        place.url = place.url.removesuffix(f"-{turn}")
+
+
 def test_faults_on_the_way_change_nothing(source, place, expected, in_front_of, seaweed, monkeypatch):
     faults = [Unavailable(retry_after=0), TooMany(retry_after=0), Reset(), Hangup(), Cut(10)]
     proxy = in_front_of(seaweed, plan=Plan([Rule(faults, chance=0.4, each=1)], seed=5))

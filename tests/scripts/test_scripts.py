@@ -12,7 +12,7 @@ import pytest
 import touched
 from python_support import BIN, ROOT, SHAPES, TRAIN, make_source, put
 
-SCRIPTS = ["bundle", "demo", "package", "test", "test_bare", "test_package", "train_from_shards", "setup", "wheel"]
+SCRIPTS = ["bundle", "demo", "package", "test", "test_aarch64", "test_bare", "test_package", "train_from_shards", "setup", "wheel"]
 
 needs_trainer = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 

@@ -76,13 +76,12 @@ std::vector<std::uint8_t> input_row(const Picture& picture, int y, const JpegSpe
     return {row, row + picture.width * picture.channels};
   std::vector<std::uint8_t> made;
   // Inverted CMY is RGB; inverted "no black" is 255.
-  const std::uint8_t flip = spec.adobe ? 0 : 255;
   for (const std::uint8_t* rgb = row; rgb < row + 3 * picture.width; rgb += 3) {
     if (spec.components == 1) {
       made.push_back(rgb[1]);
     } else {
-      for (int c = 0; c < 3; ++c) made.push_back(rgb[c] ^ flip);
-      made.push_back(255 ^ flip);
+      for (int c = 0; c < 3; ++c) made.push_back(rgb[c]);
+      made.push_back(255);
     }
   }
   return made;

@@ -41,7 +41,7 @@ struct JpegSpec {
   int components = 0;  ///< for an RGB picture: 1 = its green, 4 = CMYK without black; 0 = as it is
   bool rgb = false;    ///< no YCbCr
   bool ycck = false;   ///< for 4 components
-  bool adobe = true;   ///< for 4 components: with the marker; without it, from inverted pixels
+  bool adobe = true;   ///< for 4 components: with the marker
   bool progressive = false;
   bool arithmetic = false;
   int restart_interval = 0;  ///< MCUs

@@ -209,15 +209,19 @@ def test_files_are_found_and_drawn_as_the_dataset(packed, learnt, found, tmp_pat
     assert again.code == USAGE and "exists" in again.err
 
 
-@pytest.mark.parametrize("given", ["dataset", pytest.param("names", marks=pytest.mark.thorough),
+@pytest.mark.parametrize("given", ["dataset", "unpacked", pytest.param("names", marks=pytest.mark.thorough),
                                    pytest.param("annotations", marks=pytest.mark.thorough)])  # fmt: skip
 def test_coco_results_have_the_ap_of_eval(given, packed, learnt, scores, tmp_path):
     """pycocotools reads them beside the annotations, whose ids they have, and computes what eval says."""
     coco = pytest.importorskip("pycocotools.coco")
     cocoeval = pytest.importorskip("pycocotools.cocoeval")
-    truth = coco.COCO(annotations_of(packed))
-    inputs = [packed if given == "dataset" else packed.parent / "source/val"]
-    options = ["--annotations", annotations_of(packed)] if given == "annotations" else []
+    annotations = annotations_of(packed)
+    if given == "unpacked":  # what is written of the packed dataset is of the packed dataset
+        packhorse("unpack", packed / "val", tmp_path / "un", "--as", "coco")
+        (annotations,) = (tmp_path / "un").rglob("*.json")
+    truth = coco.COCO(annotations)
+    inputs = [packed if given in ("dataset", "unpacked") else packed.parent / "source/val"]
+    options = ["--annotations", annotations] if given in ("annotations", "unpacked") else []
     done = detect(*inputs, "--checkpoint", learnt[0], "--min-score", "0.001", "--coco", tmp_path / "r.json", *options)
     assert ("as the dataset keeps them" in done.err) == (given == "dataset")
     assert ("numbers in their names" in done.err) == (given == "names")

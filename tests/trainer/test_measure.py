@@ -7,8 +7,10 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-from python_support import DAMAGE, DONE, FAILED, SHAPES, TRAIN, USAGE, flip_byte, shards_of, train
+from PIL import Image
+from python_support import DAMAGE, DONE, FAILED, SHAPES, TRAIN, USAGE, flip_byte, pack, shards_of, train
 
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 QUICK = ["--batch-size", "24", "--device", "cpu", "--repeats", "2", "--max-seconds", "0.1", "--steps", "2",
@@ -243,3 +245,21 @@ def test_what_is_no_measurement_is_refused(content, said, tmp_path):
 @pytest.mark.thorough
 def test_a_measurement_that_is_not_there_is_refused(tmp_path):
     assert train("predict", tmp_path / "none.json").code == FAILED
+
+
+def test_other_pictures_are_not_measured_as_what_packing_gains(tmp_path):
+    """Thumbnails of the same names and classes."""
+    folder, small = tmp_path / "folder", tmp_path / "small"
+    for place, side in ((folder, 160), (small, 16)):
+        for i in range(24):
+            path = place / f"{'ab'[i % 2]}/{i}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.random.default_rng(i).integers(0, 255, (side, side, 3), np.uint8)).save(path)
+    for mode, said in (("original", "has other bytes"), ("roi", "has another size")):
+        pack(small, tmp_path / mode, "--format", "wds", "--image", mode)
+        result = train("measure", "--folder", folder, "--packed", tmp_path / mode, *QUICK)
+        assert result.code == USAGE and "does not hold the folder's images" in result.err and said in result.err, result
+    pack(folder, tmp_path / "right", "--format", "wds", "--image", "roi")
+    shutil.move(folder / "a/0.jpg", folder / "a/zero.jpg")
+    result = train("measure", "--folder", folder, "--packed", tmp_path / "right", *QUICK)
+    assert result.code == USAGE and "the folder has no such image" in result.err, result

@@ -6,8 +6,11 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
+from package import packhorse
 from python_support import DAMAGE, DONE, FAILED, SHAPES, TRAIN, USAGE, Result, flip_byte, listed, pack, train
+from servers import wait_until
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
@@ -86,6 +89,49 @@ def test_a_run_stopped_in_an_epoch_and_resumed_ends_with_the_same_parameters(who
     resumed = fit(packed, tmp_path / "run", "--resume", "--workers", "0")
     assert resumed["epochs"] == 3
     assert_same(tmp_path / "run", whole[0])
+
+
+def test_a_run_is_not_resumed_with_other_data_in_the_middle_of_an_epoch(stopped, packed, tmp_path):
+    """The same images packed with another seed: some of them would be trained on twice, and others not at all."""
+    pack(SHAPES, tmp_path / "again", "--format", "wds", "--seed", "9")
+    shutil.copytree(stopped, tmp_path / "run")
+    shutil.copytree(stopped, tmp_path / "meant")
+    result = train("fit", "--data", tmp_path / "again", "--out", tmp_path / "run", *QUICK, "--resume")
+    assert result.code == USAGE and "the data are others than before" in result.err and "--other-data" in result.err, result
+    fit(packed, tmp_path / "run", "--resume")  # nothing has changed
+    meant = train("fit", "--data", tmp_path / "again", "--out", tmp_path / "meant", *QUICK, "--resume", "--other-data")
+    assert meant.code == DONE and "note: the data are others than before, or packed anew" in meant.err, meant
+    again = train("fit", "--data", tmp_path / "again", *QUICK, "--other-data")
+    assert again.code == USAGE and "--other-data is about --resume" in again.err, again
+
+
+def test_two_runs_do_not_mix_their_files(packed, tmp_path):
+    command = [TRAIN, "fit", "--data", packed, "--out", tmp_path / "run", *QUICK, "--epochs", "100000", "--checkpoint-every", "1"]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: (tmp_path / "run/last.pt").exists())
+        for more in (["--overwrite"], ["--resume"], []):
+            second = train("fit", "--data", packed, "--out", tmp_path / "run", *QUICK, *more)
+            assert second.code == FAILED and "another run is writing there" in second.err, second
+    finally:
+        first.kill()
+        first.wait()
+    fit(packed, tmp_path / "run", "--resume", "--epochs", "1")
+    assert not (tmp_path / "run/lock").exists()
+    nothing = train("fit", "--data", "nowhere", "--out", tmp_path / "none", *QUICK)
+    assert nothing.code == FAILED and not (tmp_path / "none").exists()
+
+
+def test_objects_are_not_learnt_as_one_class(tmp_path):
+    """All of its images have the class 'unlabelled': the loss would be 0."""
+    writer = packhorse.Writer(tmp_path / "objects", format="wds", object_classes=["x", "y"])
+    with writer:
+        for i in range(24):
+            writer.add(np.full((40, 40, 3), i, np.uint8), "pets", boxes=[[2, 3, 30, 36]], box_labels=["x"])
+    result = train("fit", "--data", tmp_path / "objects", *QUICK)
+    assert result.code == USAGE and "--task detect" in result.err, result
+    asked = train("fit", "--data", tmp_path / "objects", *QUICK, "--task", "classify", "--epochs", "1")
+    assert asked.code == DONE and "nothing to learn" in asked.err, asked
 
 
 def test_sigterm_saves_says_how_to_go_on_and_the_resumed_run_is_exact(whole, packed, tmp_path):

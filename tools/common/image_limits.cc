@@ -9,7 +9,8 @@ namespace packhorse::program {
 
 namespace {
 
-constexpr std::array kNames = {"--max-pixels", "--max-scan-pixels", "--max-decoded-bytes"};
+constexpr std::array kNames = {"--max-pixels", "--max-scan-pixels", "--max-decoded-bytes",
+                               "--first-frame"};
 
 }  // namespace
 
@@ -24,6 +25,22 @@ void add_image_limits(CLI::App& app, ImageLimits& limits, const std::string& gro
   add_size(app, kNames[2], limits.decoded_bytes,
            "Refuse images that need more memory to decode, e.g. 2GiB")
       ->group(group);
+  app.add_flag(kNames[3], limits.first_frame,
+               "Take the first picture of animations and of TIFFs of several pages")
+      ->group(group);
+}
+
+void add_bands(CLI::App& app, bool& bands, bool& pages, const std::string& group,
+               CLI::Option* needed) {
+  const auto add = [&](const char* name, bool& value, const char* help) {
+    CLI::Option* option = app.add_flag(name, value, help);
+    if (!group.empty()) option->group(group);
+    if (needed != nullptr) option->needs(needed);
+    return option;
+  };
+  add("--bands", bands, "Take pictures that are no colours: more bands, floating-point numbers");
+  add("--pages-as-bands", pages, "The same, and the pages of a TIFF are the bands of one picture")
+      ->excludes(app.get_option("--first-frame"));
 }
 
 bool has_image_limits(const CLI::App& app) {

@@ -8,13 +8,17 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
+#include <opencv2/imgproc.hpp>
+#include <span>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/output_file.h"
-#include "packhorse/codecs/opencv_codecs.h"
+#include "packhorse/codecs/png_encode.h"
 
 namespace packhorse::drawing {
 
@@ -22,7 +26,6 @@ namespace {
 
 constexpr int kJpegQuality = 88;
 
-/// By libjpeg, as OpenCV's own codecs would: these are 140 libraries that may not be installed.
 std::vector<std::byte> encoded_jpeg(const cv::Mat& picture, Chroma chroma) {
   jpeg_error_mgr errors{};
   jpeg_compress_struct jpeg{};
@@ -65,21 +68,29 @@ std::vector<std::byte> encoded_jpeg(const cv::Mat& picture, Chroma chroma) {
   return {begin, begin + size};
 }
 
+std::vector<std::byte> encoded_png(const cv::Mat& picture) {
+  cv::Mat rgb;
+  cv::cvtColor(picture, rgb, cv::COLOR_BGR2RGB);
+  std::vector<std::byte> png;
+  encode_png({ImageKind::kRaw, 3, 8, 1, static_cast<std::uint32_t>(rgb.cols),
+              static_cast<std::uint32_t>(rgb.rows)},
+             std::as_bytes(std::span(rgb.data, rgb.total() * rgb.elemSize())), png);
+  return png;
+}
+
+bool is_any_of(const std::string& extension, std::initializer_list<const char*> known) {
+  return std::any_of(known.begin(), known.end(),
+                     [&](const char* one) { return ::strcasecmp(extension.c_str(), one) == 0; });
+}
+
 }  // namespace
 
 std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
                                const std::string& extension) {
-  for (const char* const jpeg : {".jpg", ".jpeg", ".jpe"})
-    if (::strcasecmp(extension.c_str(), jpeg) == 0) return encoded_jpeg(picture, chroma);
-  std::vector<std::uint8_t> bytes;
-  try {
-    opencv_codecs::encode(extension, picture, bytes, {});
-  } catch (const cv::Exception&) {
-    throw Error(ErrorKind::kUsage, "'" + extension + "' is not a supported picture format", {},
-                "give a file name that ends in .jpg or .png");
-  }
-  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
-  return {begin, begin + bytes.size()};
+  if (is_any_of(extension, {".jpg", ".jpeg", ".jpe"})) return encoded_jpeg(picture, chroma);
+  if (is_any_of(extension, {".png"})) return encoded_png(picture);
+  throw Error(ErrorKind::kUsage, "'" + extension + "' is not a supported picture format", {},
+              "give a file name that ends in .jpg or .png");
 }
 
 std::string extension_of(const std::filesystem::path& file) {

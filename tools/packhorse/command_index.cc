@@ -63,9 +63,12 @@ class CommandIndex final : public program::Command {
                    "Publish even if up to N, or P%, of the inputs are rejected")
         ->capture_default_str()
         ->group("Samples");
-    app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
+    app.add_option("--max-pixels", options_.limits.pixels, "Reject images with more pixels")
         ->capture_default_str()
         ->group("Samples");
+    app.add_flag("--first-frame", options_.limits.first_frame,
+                 "Take animations, and TIFFs of several pages: readers show the first picture");
+    program::add_bands(app, options_.limits.bands, options_.limits.pages_as_bands, {});
     ArrayNames& arrays = options_.shards.arrays;
     app.add_option("--images", arrays.images, "Array of the images")->group("Names of arrays");
     app.add_option("--offsets", arrays.offsets, "Array of the offsets at which the images begin")

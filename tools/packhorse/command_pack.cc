@@ -69,6 +69,7 @@ class CommandPack final : public program::Command {
         ->capture_default_str()
         ->group("Source");
     program::add_image_limits(app, options_.limits, "Source");
+    program::add_bands(app, options_.limits.bands, options_.limits.pages_as_bands, "Source");
     app.add_flag("--decode", options_.decode,
                  "Also decode images that are stored unchanged, and reject damaged ones (slower)")
         ->group("Source");
@@ -158,6 +159,11 @@ class CommandPack final : public program::Command {
             {{"crop", TransformOptions::Fit::kCrop},
              {"letterbox", TransformOptions::Fit::kLetterbox}}))
         ->option_text("crop|letterbox [crop]")
+        ->group("Images");
+    app.add_option("--codec", image.codec, "lossless: what images other than JPEGs become")
+        ->transform(program::named<TransformOptions::Codec>(
+            {{"png", TransformOptions::Codec::kPng}, {"webp", TransformOptions::Codec::kWebp}}))
+        ->option_text("png|webp [png]")
         ->group("Images");
   }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/verify/repair.h"
 #include "shared/source_arguments.h"
@@ -23,6 +24,7 @@ class CommandRepair final : public program::Command {
                  "decoding all images");
     source_arguments_.setup(app, "The source, as given to `pack`", "Selection, as given to `pack`");
     request_.setup_rest(app, program::kProgressAndSummary);
+    program::add_bands(app, request_.limits.bands, request_.limits.pages_as_bands, "Image limits");
     app.footer(
         "Replaces the files that are not as the manifest says, from the copy or by packing them "
         "again, then verifies\n"

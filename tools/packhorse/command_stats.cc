@@ -31,6 +31,12 @@ std::string channels_text(const ChannelStats& stats) {
   return fmt::format("mean = {}, std = {}", list_text(stats.mean), list_text(stats.deviation));
 }
 
+/// Of bands, whose numbers may be of any size.
+std::string bands_text(const ChannelStats& stats) {
+  return fmt::format("mean = [{:.6g}], std = [{:.6g}]", fmt::join(stats.mean, ", "),
+                     fmt::join(stats.deviation, ", "));
+}
+
 Json channels_json(const ChannelStats& stats) {
   return {{"mean", stats.mean}, {"std", stats.deviation}};
 }
@@ -63,13 +69,15 @@ std::string weights_text(const std::vector<std::uint64_t>& samples) {
       list_text(class_weights(samples, 0.5)));
 }
 
-std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats) {
+std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats, bool bands) {
+  const auto text = bands ? bands_text : channels_text;
+  const char* const scale = bands ? "bands, integers in [0, 1]" : "RGB in [0, 1]";
   return fmt::format(
-      "# {}: {} of {} images, {} pixels; RGB in [0, 1]\n"
+      "# {}: {} of {} images, {} pixels; {}\n"
       "{}  # each pixel counts the same\n"
       "{}  # each image counts the same\n{}",
       printable(dataset.path().native()), with_commas(stats.images), with_commas(dataset.size()),
-      with_commas(stats.pixels), channels_text(stats.by_pixel), channels_text(stats.by_image),
+      with_commas(stats.pixels), scale, text(stats.by_pixel), text(stats.by_image),
       weights_text(dataset.manifest().class_samples));
 }
 
@@ -101,6 +109,8 @@ class CommandStats final : public program::Command {
     app.add_option("--seed", options_.seed, "With --sample: seed that chooses them")
         ->needs(sample)
         ->capture_default_str();
+    app.add_flag("--bands", options_.bands,
+                 "Of the samples as they are stored, band by band, not of colours");
     request_.setup_rest(app, program::kProgress);
     app.footer(
         "Decodes all images and prints the mean and standard deviation of RGB, once with each "
@@ -127,7 +137,7 @@ class CommandStats final : public program::Command {
             stop);
         refuse_damage(dataset, counted);
         objects.push_back(stats_json(dataset, stats, counted));
-        text += stats_text(dataset, stats);
+        text += stats_text(dataset, stats, options_.bands);
         if (counted) text += objects_text(*counted, dataset.size());
       }
     }

@@ -5,16 +5,15 @@
 #include "commands.h"
 #include "common/program.h"
 #include "packhorse/base/version.h"
+#include "packhorse/codecs/codec_versions.h"
 #include "packhorse/formats/library_versions.h"
-#include "packhorse/reader/library_versions.h"
 #include "packhorse/verify/serve_walks.h"
 
 namespace {
 
 std::string version_text() {
   std::string text = "packhorse " + packhorse::version();
-  for (const auto& versions :
-       {packhorse::library_versions(), packhorse::reader::library_versions()}) {
+  for (const auto& versions : {packhorse::library_versions(), packhorse::codec_versions()}) {
     for (const auto& [library, version] : versions)
       text += fmt::format("\n{:<14} {}", library, version);
   }

@@ -51,6 +51,8 @@ class CommandFit final : public program::Command {
     app.add_flag("--resume-if-there", resume_if_there_,
                  "Continue from last.pt in --out if it is there (then --init-from does not count), "
                  "and else start: for schedulers, which run the same command again");
+    app.add_flag("--other-data", options_.other_data,
+                 "With --resume: go on in the middle of an epoch although the data are others");
     app.add_flag("--overwrite", options_.overwrite, "Start a new run even if --out holds one");
     auto* weights = app.add_option(
         "--init-from", options_.init_from,
@@ -117,6 +119,8 @@ class CommandFit final : public program::Command {
 
   int run(const std::stop_token& stop) override {
     if (stopped_status_ != 0) program::be_patient();
+    if (options_.other_data && !options_.resume && !resume_if_there_)
+      throw Error(ErrorKind::kUsage, "--other-data is about --resume", {}, "leave it out");
     if (resume_if_there_) look_for_run();
     const std::optional<Launch> launch = find_launch();
     const Launch mine = launch.value_or(Launch{});

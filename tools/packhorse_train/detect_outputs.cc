@@ -124,7 +124,10 @@ void DetectOutputs::end(const std::vector<reader::BadSample>& bad) {
 std::string DetectOutputs::image_id(const SeenPicture& picture) {
   const std::string name = input_.dataset->name(picture.sample);
   if (ids_) {
-    const std::optional<std::string> id = ids_->of_image(name);
+    // A packed sample has a key for a name, which may be another's number, and the image's path.
+    const std::string path = input_.dataset->source_path(picture.sample);
+    std::optional<std::string> id = path.empty() ? std::nullopt : ids_->of_image(path);
+    if (!id) id = ids_->of_image(name);
     if (!id)
       throw Error(ErrorKind::kUsage,
                   fmt::format("no single image there is called '{}'", printable(name)),

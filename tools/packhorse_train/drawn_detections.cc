@@ -35,8 +35,8 @@ cv::Mat decoded_picture(const reader::Dataset& dataset, const SeenPicture& pictu
   std::vector<std::uint8_t> pixels;
   int width = 0, height = 0;
   try {
-    const Bytes file = dataset.view(picture.sample, bytes);
-    decoder.decode_full(file, pixels, width, height, picture.info);
+    const BytesLease file = dataset.view(picture.sample, bytes);
+    decoder.decode_full(file.bytes, pixels, width, height, picture.info);
   } catch (const Error& error) {
     throw error_at(dataset, picture.sample, error);
   }

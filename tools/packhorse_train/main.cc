@@ -8,17 +8,16 @@
 #include "commands.h"
 #include "common/program.h"
 #include "packhorse/base/version.h"
+#include "packhorse/codecs/codec_versions.h"
 #include "packhorse/formats/library_versions.h"
-#include "packhorse/reader/library_versions.h"
 #include "packhorse/trainer/device/device.h"
 
 namespace {
 
 std::string version_text() {
   std::string text = "packhorse-train " + packhorse::version();
-  for (const auto& versions :
-       {packhorse::trainer::library_versions(), packhorse::library_versions(),
-        packhorse::reader::library_versions()}) {
+  for (const auto& versions : {packhorse::trainer::library_versions(),
+                               packhorse::library_versions(), packhorse::codec_versions()}) {
     for (const auto& [library, version] : versions) {
       text += fmt::format("\n{:<14} {}", library, version);
     }

@@ -95,6 +95,9 @@ void RecipeOptions::add_model_options(CLI::App& app) {
       ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of an image that rrc crops, as a share of its area (0.08)");
+  app.add_option("--channels", choices_.channels,
+                 "Train on so many bands of each pixel as they are stored, of 8 or 16 bits or "
+                 "floats; 0: on colours of 8 bits (0)");
   app.add_option("--seed", choices_.seed,
                  "Seed of the order, the crops and the initial parameters (0)");
   app.add_option(

@@ -11,8 +11,8 @@
 #include "common/machine.h"
 #include "common/storage.h"
 #include "packhorse/base/version.h"
+#include "packhorse/codecs/codec_versions.h"
 #include "packhorse/formats/library_versions.h"
-#include "packhorse/reader/library_versions.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -187,7 +187,7 @@ Json to_json(const Condition& condition) {
 Json document_head(const char* schema) {
   Json versions = {{"packhorse", packhorse::version()}};
   for (const auto& list :
-       {library_versions(), packhorse::library_versions(), packhorse::reader::library_versions()}) {
+       {library_versions(), packhorse::library_versions(), packhorse::codec_versions()}) {
     for (const auto& [library, version] : list) versions[library] = version;
   }
   Json machine = program::machine_json();

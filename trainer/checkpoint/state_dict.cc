@@ -67,8 +67,12 @@ void copy_into(const NamedTensors& to, const NamedTensors& from,
 
 void load_normalization(const Checkpoint& checkpoint, const std::filesystem::path& path,
                         Normalization& normalization) try {
+  const std::size_t channels = normalization.mean.size();
   checkpoint.meta.at("mean").get_to(normalization.mean);
   checkpoint.meta.at("std").get_to(normalization.stddev);
+  if (normalization.mean.size() != channels || normalization.stddev.size() != channels)
+    throw Error(ErrorKind::kCorrupt, "the checkpoint's means are not as many as its channels",
+                path);
 } catch (const nlohmann::json::exception&) {
   throw Error(ErrorKind::kCorrupt,
               "the checkpoint lacks the mean and standard deviation of its pixels", path);

@@ -11,7 +11,7 @@ namespace packhorse::trainer {
 namespace {
 
 /// [3]: what becomes of the numbers of R, G and B, from 0 to 255 again.
-at::Tensor of_bytes(const std::array<double, 3>& numbers) {
+at::Tensor of_bytes(const std::vector<double>& numbers) {
   return at::tensor(at::ArrayRef<double>(numbers), at::kDouble) * 255;
 }
 
@@ -32,7 +32,7 @@ void take_normalized_pixels(std::map<std::string, at::Tensor>& weights, const st
   const at::Tensor given =
       conv->second.to(at::kDouble).reshape({shape[0], shape[1] / 3, 3, shape[2] * shape[3]});
   const at::Tensor rgb = given.flip({2});
-  const auto by_channel = [&](const std::array<double, 3>& numbers) {
+  const auto by_channel = [&](const std::vector<double>& numbers) {
     return rgb * of_bytes(numbers).view({1, 1, 3, 1});
   };
   const at::Tensor shift = by_channel(normalization.mean).sum(at::IntArrayRef{1, 2, 3});

@@ -59,27 +59,31 @@ void normalize_cuda(const at::Tensor& images, const at::Tensor& out,
 
 // Replaces the kernel in builds without nvcc: LibTorch's own operators, in more passes over the
 // memory.
-[[maybe_unused]] at::Tensor normalize_by_operators(const at::Tensor& images,
-                                                   const Normalization& normalization,
-                                                   at::ScalarType dtype) {
+at::Tensor normalize_by_operators(const at::Tensor& images, const Normalization& normalization,
+                                  at::ScalarType dtype) {
   const auto options = images.options().dtype(at::kFloat);
   const auto mean = at::tensor(at::ArrayRef<double>(normalization.mean), options);
   const auto stddev = at::tensor(at::ArrayRef<double>(normalization.stddev), options);
-  const auto pixels = images.to(at::kFloat).div_(255).sub_(mean).div_(stddev);
-  return pixels.to(dtype).permute({0, 3, 1, 2});
+  const auto scaled = images.scalar_type() == at::kByte ? images.to(at::kFloat).div_(255) : images;
+  return scaled.sub(mean).div_(stddev).to(dtype).permute({0, 3, 1, 2});
 }
 
 }  // namespace
 
 at::Tensor normalize(const at::Tensor& images, const Normalization& normalization,
                      at::ScalarType dtype) {
-  if (images.scalar_type() != at::kByte || images.dim() != 4 || images.size(3) != 3 ||
-      !images.is_contiguous()) {
-    throw Error(ErrorKind::kUsage, "normalize() takes contiguous uint8 pictures [B, H, W, 3]");
+  const bool floats = images.scalar_type() == at::kFloat;
+  const auto channels = static_cast<std::int64_t>(normalization.mean.size());
+  if ((images.scalar_type() != at::kByte && !floats) || images.dim() != 4 ||
+      images.size(3) != channels || (!floats && channels != 3) || !images.is_contiguous()) {
+    throw Error(ErrorKind::kUsage,
+                "normalize() takes contiguous pictures, uint8 [B, H, W, 3] or float, of as many "
+                "channels as means");
   }
   if (dtype != at::kFloat && dtype != at::kHalf && dtype != at::kBFloat16) {
     throw Error(ErrorKind::kUsage, "normalize() gives float32, float16 or bfloat16");
   }
+  if (floats) return normalize_by_operators(images, normalization, dtype);
 #ifndef PACKHORSE_WITH_CUDA
   if (!images.is_cpu()) return normalize_by_operators(images, normalization, dtype);
 #endif

@@ -3,7 +3,6 @@
 #include <ATen/ops/from_blob.h>
 
 #include <atomic>
-#include <cmath>
 
 #include "packhorse/trainer/input/prefetcher.h"
 
@@ -21,13 +20,15 @@ struct Prefetcher::Impl {
 std::unique_ptr<Prefetcher::Impl> make_upload_prefetcher(reader::Loader& loader,
                                                          const Device& device, int depth);
 
-/// uint8 [B, S, S, 3]
+/// uint8 [B, H, W, 3], or float of as many channels as the loader gives.
 inline at::Tensor view_images(const reader::Batch& batch) {
   const auto images = batch.images();
-  const auto area = static_cast<std::int64_t>(images.size()) / (3 * batch.size());
-  auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(area)));
-  while (side * side < area) ++side;
-  return at::from_blob(images.data(), {batch.size(), side, side, 3}, at::kByte);
+  const std::int64_t numbers =
+      batch.size() * batch.height() * batch.width() * std::int64_t{batch.channels()};
+  const bool bytes = numbers == static_cast<std::int64_t>(images.size());
+  return at::from_blob(images.data(),
+                       {batch.size(), batch.height(), batch.width(), batch.channels()},
+                       bytes ? at::kByte : at::kFloat);
 }
 
 inline at::Tensor view_labels(const reader::Batch& batch) {

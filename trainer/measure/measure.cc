@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "measure/passes.h"
+#include "measure/same_pictures.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/measure/inputs.h"
 #include "packhorse/trainer/tasks/task.h"
@@ -82,6 +83,7 @@ class Measuring {
           "this does not hold the folder's images: its classes or its number of images differ",
           path, "pack the folder given with --folder, and measure that");
     }
+    if (!datasets_.empty()) check_same_pictures(*datasets_.front(), *dataset, path);
     datasets_.push_back(dataset);
     if (dataset->from_afar()) report_.remote_order = passes_.order(*dataset);
     MeasuredInput input = describe_input(path, *dataset);

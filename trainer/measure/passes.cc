@@ -1,5 +1,6 @@
 #include "measure/passes.h"
 
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 
 #include <algorithm>
@@ -13,6 +14,15 @@
 
 namespace packhorse::trainer {
 namespace {
+
+/// Noise, as a loader gives it.
+at::Tensor made_images(const Recipe& recipe, const at::Device& device) {
+  const std::int64_t size = recipe.image_size;
+  const at::TensorOptions on(device);
+  if (recipe.channels > 0)
+    return at::rand({recipe.batch_size, size, size, recipe.channels}, on.dtype(at::kFloat));
+  return at::randint(256, {recipe.batch_size, size, size, 3}, on.dtype(at::kByte));
+}
 
 using Clock = std::chrono::steady_clock;
 using DatasetPtr = std::shared_ptr<const reader::Dataset>;
@@ -176,6 +186,7 @@ reader::LoaderOptions Passes::loader_options(const reader::Dataset& dataset) con
   loader.workers = options_.workers;
   loader.slots = options_.slots;
   make_task(recipe_)->read_for_training(loader);
+  choose_bands(recipe_, loader);
   loader.seed = recipe_.seed;
   loader.order = order(dataset);
   loader.limits = options_.limits;
@@ -266,10 +277,7 @@ Pass Passes::synthetic(std::int64_t classes) {
   at::Device device(at::kCPU);
   if (options_.device.is_cuda())
     device = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options_.device.index));
-  const std::int64_t size = recipe_.image_size;
-  const auto batch = [&,
-                      images = at::randint(256, {recipe_.batch_size, size, size, 3},
-                                           at::TensorOptions(device).dtype(at::kByte)),
+  const auto batch = [&, images = made_images(recipe_, device),
                       labels = at::randint(classes, {recipe_.batch_size},
                                            at::TensorOptions(device).dtype(at::kLong))] {
     DeviceBatch made{.images = images, .labels = labels, .size = recipe_.batch_size};

@@ -39,16 +39,57 @@ double disk_share(const MeasuredRun& run) {
   return share;
 }
 
-/// The input with the fastest training among those with `work`; nullptr: none was measured.
+/// The input with the fastest training among those with `work`, of those that are surely faster
+/// than the folder if there are any; nullptr: none was measured.
 const MeasuredRun* fastest(const SpeedReport& report, std::size_t condition, SameWork work) {
   const MeasuredRun* best = nullptr;
+  bool best_is_sure = false;
   for (std::size_t input = 1; input < report.inputs.size(); ++input) {
     const MeasuredRun& run = report.run(condition, input);
     if (run.training.empty() || same_work(report.inputs[input]) != work) continue;
-    if (best == nullptr || images_per_s(run.training).median > images_per_s(best->training).median)
-      best = &run;
+    const bool sure = training_of(run, report.folder_run(condition)).told == Told::kFaster;
+    if (best != nullptr && (sure != best_is_sure ? best_is_sure
+                                                 : images_per_s(run.training).median <=
+                                                       images_per_s(best->training).median))
+      continue;
+    best = &run;
+    best_is_sure = sure;
   }
   return best;
+}
+
+/// The load of others on the CPUs during all passes; what it is while nothing was measured: 0.
+struct ForeignLoad {
+  double mean = 0, most = 0;  ///< CPUs
+  double pressure = 0;        ///< share of the time in which some task waited for a CPU
+  double cpus = 0;            ///< there are
+  bool known = false, pressure_known = false;
+};
+
+ForeignLoad foreign_load(const SpeedReport& report) {
+  std::vector<double> foreign, pressure;
+  ForeignLoad found;
+  const auto look = [&](const std::vector<Pass>& passes) {
+    for (const Pass& pass : passes) {
+      if (pass.load.foreign_cpus) foreign.push_back(*pass.load.foreign_cpus);
+      if (pass.load.pressure) pressure.push_back(*pass.load.pressure);
+      found.cpus = std::max<double>(found.cpus, pass.load.cpus);
+    }
+  };
+  look(report.device_limit);
+  for (const MeasuredRun& run : report.runs)
+    for (const std::vector<Pass>* passes : {&run.read, &run.decode, &run.training}) look(*passes);
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  found.known = !foreign.empty();
+  if (found.known) {
+    found.mean = mean(foreign);
+    found.most = *std::max_element(foreign.begin(), foreign.end());
+  }
+  found.pressure_known = !pressure.empty();
+  if (found.pressure_known) found.pressure = mean(pressure);
+  return found;
 }
 
 /// Words such as "from the disk".
@@ -124,7 +165,7 @@ class Verdict {
       sentences_.push_back(fmt::format("{}: not measured: {}.", where, folder.not_measured));
       return;
     }
-    std::string text = fmt::format("{}: {}", where, limit_text(attribute(report_, folder)));
+    std::string text = fmt::format("{}: {}", where, limit_text(folder));
     for (const SameWork work : {SameWork::kYes, SameWork::kLessDecoding, SameWork::kOtherPixels}) {
       const std::string gain = gain_text(condition, work);
       if (!gain.empty()) text += "; " + gain;
@@ -156,34 +197,19 @@ class Verdict {
 
   /// Names the load of others on the CPUs, which may affect any of the figures.
   void name_foreign_load() {
-    std::vector<double> foreign, pressure;
-    double cpus = 0;
-    const auto look = [&](const std::vector<Pass>& passes) {
-      for (const Pass& pass : passes) {
-        if (pass.load.foreign_cpus) foreign.push_back(*pass.load.foreign_cpus);
-        if (pass.load.pressure) pressure.push_back(*pass.load.pressure);
-        cpus = std::max<double>(cpus, pass.load.cpus);
-      }
-    };
-    look(report_.device_limit);
-    for (const MeasuredRun& run : report_.runs)
-      for (const std::vector<Pass>* passes : {&run.read, &run.decode, &run.training}) look(*passes);
-    if (foreign.empty()) return;
-    const auto mean = [](const std::vector<double>& values) {
-      return std::accumulate(values.begin(), values.end(), 0.0) /
-             static_cast<double>(values.size());
-    };
-    const double most = *std::max_element(foreign.begin(), foreign.end());
-    if (mean(foreign) <= kForeignMean * cpus && most <= kForeignPass * cpus) return;
+    const ForeignLoad load = foreign_load(report_);
+    if (!load.known ||
+        (load.mean <= kForeignMean * load.cpus && load.most <= kForeignPass * load.cpus))
+      return;
     std::string text = fmt::format(
         "Other processes kept {:.1f} of the {:g} CPUs busy while this was measured, up to {:.1f} "
         "in a "
         "pass",
-        mean(foreign), cpus, most);
-    if (!pressure.empty()) {
+        load.mean, load.cpus, load.most);
+    if (load.pressure_known) {
       text +=
           fmt::format(" (tasks, this program's among them, waited for a CPU {:.0f} % of the time)",
-                      100 * mean(pressure));
+                      100 * load.pressure);
     }
     sentences_.push_back(text + ": all speeds here are those of a shared machine.");
   }
@@ -220,26 +246,42 @@ class Verdict {
                     epoch_s, first_s));
   }
 
-  std::string limit_text(const Attribution& parts) {
+  /// Why what limits the folder is not sure; empty when it is.
+  std::string doubt_of(const MeasuredRun& folder) const {
+    const std::size_t repeats = folder.training.size();
+    if (repeats < kEnoughRepeats)
+      return fmt::format(" (by {} repeat{}, where {} are needed)", repeats, repeats == 1 ? "" : "s",
+                         kEnoughRepeats);
+    const ForeignLoad load = foreign_load(report_);
+    if (load.known && load.mean > kForeignPass * load.cpus)
+      return fmt::format(" (others kept {:.0f} % of the CPUs busy)", 100 * load.mean / load.cpus);
+    return {};
+  }
+
+  std::string limit_text(const MeasuredRun& folder) {
+    const Attribution parts = attribute(report_, folder);
+    const std::string doubt = doubt_of(folder);
+    const char* const is = doubt.empty() ? "is" : "seems to be";
     const std::pair<double, const char*> stalls[] = {
         {parts.fetch_s,
-         "the storage is the limit: {:.0f} % of the folder's epoch is waiting for it"},
+         "the storage {1} the limit: {0:.0f} % of the folder's epoch is waiting for "
+         "it"},
         {parts.preparation_s,
-         "decoding is the limit: {:.0f} % of the folder's epoch is waiting for it"},
+         "decoding {1} the limit: {0:.0f} % of the folder's epoch is waiting for it"},
         {parts.sharing_s,
-         "decoding takes cores from the training: steps beside it make the folder's epoch {:.0f} % "
-         "longer"}};
+         "decoding beside the training {1} the limit: steps beside it make the folder's epoch "
+         "{0:.0f} % longer"}};
     const auto& [seconds, text] = *std::max_element(std::begin(stalls), std::end(stalls));
     if (seconds < kWorthwhile * parts.epoch_s) {
       return fmt::format(
-          "the device is the limit, the folder's training waits for data {:.1f} % of the time",
-          100 * (parts.fetch_s + parts.preparation_s) / parts.epoch_s);
+          "the device {} the limit, the folder's training waits for data {:.1f} % of the time{}",
+          is, 100 * (parts.fetch_s + parts.preparation_s) / parts.epoch_s, doubt);
     }
     waits_for_storage_ = waits_for_storage_ || text == stalls[0].second;
     // Percentages are of what the epoch would take without the stall.
     const bool longer = text == stalls[2].second;
     const double whole = longer ? parts.epoch_s - seconds : parts.epoch_s;
-    return fmt::format(fmt::runtime(text), 100 * seconds / whole);
+    return fmt::format(fmt::runtime(text), 100 * seconds / whole, is) + doubt;
   }
 
   /// Describes the fastest packed input with `work`. Empty where there is none, except for packing

@@ -33,7 +33,7 @@ nn::Conv2d biased(std::int64_t in, std::int64_t out, int kernel, int stride = 1)
 
 class Body final : public nn::Module {
  public:
-  Body() : layers_(*this, ResNetBlock::kBottleneck, {3, 4, 6, 3}, Stem::kPhoto) {
+  explicit Body(int in) : layers_(*this, ResNetBlock::kBottleneck, {3, 4, 6, 3}, Stem::kPhoto, in) {
     init_convolutions(*this);
   }
   std::array<at::Tensor, 4> forward(const at::Tensor& images) { return layers_.forward(images); }
@@ -101,8 +101,8 @@ class FeaturePyramid final : public nn::Module {
 
 class Backbone final : public nn::Module {
  public:
-  Backbone() {
-    body_ = register_module("body", std::make_shared<Body>());
+  explicit Backbone(int in) {
+    body_ = register_module("body", std::make_shared<Body>(in));
     pyramid_ = register_module("fpn", std::make_shared<FeaturePyramid>());
   }
   FcosLevels forward(const at::Tensor& images) { return pyramid_->forward(body_->forward(images)); }
@@ -208,9 +208,9 @@ at::Tensor with_boxes(const at::Tensor& raw, const FcosPoints& points) {
 /// Tian et al. 2019, as torchvision's fcos_resnet50_fpn arranges and names it.
 class Fcos final : public Model {
  public:
-  explicit Fcos(std::int64_t classes) {
-    backbone_ = register_module("backbone", std::make_shared<Backbone>());
-    head_ = register_module("head", std::make_shared<FcosHead>(classes));
+  explicit Fcos(const ModelSpec& spec) {
+    backbone_ = register_module("backbone", std::make_shared<Backbone>(spec.channels));
+    head_ = register_module("head", std::make_shared<FcosHead>(spec.classes));
   }
   at::Tensor forward(const at::Tensor& images) override {
     const at::Tensor raw = head_->forward(backbone_->forward(images)).to(at::kFloat);
@@ -223,9 +223,7 @@ class Fcos final : public Model {
   std::shared_ptr<FcosHead> head_;
 };
 
-std::shared_ptr<Model> make_fcos(const ModelSpec& spec) {
-  return std::make_shared<Fcos>(spec.classes);
-}
+std::shared_ptr<Model> make_fcos(const ModelSpec& spec) { return std::make_shared<Fcos>(spec); }
 
 }  // namespace
 

@@ -74,9 +74,9 @@ constexpr std::int64_t kLastChannels = 1280;
 /// Sandler et al. 2018 in torchvision's arrangement and names, width 1.
 class MobileNetV2 : public Model {
  public:
-  explicit MobileNetV2(std::int64_t classes) {
+  explicit MobileNetV2(const ModelSpec& spec) {
     std::int64_t in = 32;
-    features_->push_back(conv_norm_relu6(3, in, 3, 2));
+    features_->push_back(conv_norm_relu6(spec.channels, in, 3, 2));
     for (const Stage& stage : kStages) {
       for (int b = 0; b < stage.blocks; ++b) {
         features_->push_back(std::make_shared<InvertedResidual>(
@@ -86,7 +86,7 @@ class MobileNetV2 : public Model {
     }
     features_->push_back(conv_norm_relu6(in, kLastChannels, 1, 1));
     register_module("features", features_);
-    const nn::Linear linear(kLastChannels, classes);
+    const nn::Linear linear(kLastChannels, spec.classes);
     classifier_ = register_module("classifier", nn::Sequential(nn::Dropout(0.2), linear));
     init_convolutions(*this);
     nn::init::normal_(linear->weight, 0, 0.01);
@@ -103,7 +103,7 @@ class MobileNetV2 : public Model {
 };
 
 std::shared_ptr<Model> make_mobilenet_v2(const ModelSpec& spec) {
-  return std::make_shared<MobileNetV2>(spec.classes);
+  return std::make_shared<MobileNetV2>(spec);
 }
 
 }  // namespace

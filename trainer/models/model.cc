@@ -5,11 +5,13 @@
 
 namespace packhorse::trainer {
 
-std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, int image_size) {
+std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, int image_size,
+                                  int channels) {
   const Arch& found = find_arch(arch);
   if (classes < 1) throw Error(ErrorKind::kUsage, "a model needs at least one class");
   return found.make({.classes = classes,
                      .image_size = image_size > 0 ? image_size : found.image_size,
+                     .channels = channels,
                      .file = script_file(arch)});
 }
 

@@ -14,9 +14,9 @@ namespace nn = torch::nn;
 
 class ResNet : public Model {
  public:
-  ResNet(ResNetBlock block, const std::array<int, 4>& blocks, Stem stem, std::int64_t classes)
-      : layers_(*this, block, blocks, stem) {
-    fc_ = register_module("fc", nn::Linear(layers_.channels(), classes));
+  ResNet(ResNetBlock block, const std::array<int, 4>& blocks, Stem stem, const ModelSpec& spec)
+      : layers_(*this, block, blocks, stem, spec.channels) {
+    fc_ = register_module("fc", nn::Linear(layers_.channels(), spec.classes));
     init_convolutions(*this);
   }
 
@@ -31,7 +31,7 @@ class ResNet : public Model {
 
 template <ResNetBlock kBlock, int A, int B, int C, int D, Stem kStem = Stem::kPhoto>
 std::shared_ptr<Model> make_resnet(const ModelSpec& spec) {
-  return std::make_shared<ResNet>(kBlock, std::array{A, B, C, D}, kStem, spec.classes);
+  return std::make_shared<ResNet>(kBlock, std::array{A, B, C, D}, kStem, spec);
 }
 
 constexpr Arch for_photos(std::string_view name, std::string_view summary,

@@ -68,9 +68,9 @@ class Bottleneck : public nn::Module {
 }  // namespace
 
 ResNetLayers::ResNetLayers(nn::Module& owner, ResNetBlock block, const std::array<int, 4>& blocks,
-                           Stem stem)
+                           Stem stem, int in)
     : stem_(stem) {
-  const nn::Conv2d first = stem == Stem::kPhoto ? conv(3, 64, 7, 2) : conv(3, 64, 3, 1);
+  const nn::Conv2d first = stem == Stem::kPhoto ? conv(in, 64, 7, 2) : conv(in, 64, 3, 1);
   conv1_ = owner.register_module("conv1", first);
   bn1_ = owner.register_module("bn1", BatchNorm2d(64));
   if (block == ResNetBlock::kBasic) {

@@ -25,9 +25,9 @@ enum class ResNetBlock {
 /// He et al. 2015 up to the last block, in torchvision's arrangement and names.
 class ResNetLayers {
  public:
-  /// Registers its parts in `owner`.
+  /// Registers its parts in `owner`. `in`: channels of the images.
   ResNetLayers(torch::nn::Module& owner, ResNetBlock block, const std::array<int, 4>& blocks,
-               Stem stem);
+               Stem stem, int in);
 
   /// What each of the four groups of blocks makes of images, the finest first.
   std::array<at::Tensor, 4> forward(const at::Tensor& images);

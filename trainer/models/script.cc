@@ -77,7 +77,7 @@ class ScriptModel : public Model {
     train(false);
     at::Tensor scores;
     try {
-      scores = forward(at::zeros({1, 3, spec.image_size, spec.image_size}));
+      scores = forward(at::zeros({1, spec.channels, spec.image_size, spec.image_size}));
     } catch (const std::exception& error) {
       // Errors inside TorchScript have another type than LibTorch's own.
       const std::string what = error.what();

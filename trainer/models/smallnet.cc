@@ -16,8 +16,8 @@ namespace nn = torch::nn;
 /// sides are halved where the width grows.
 class SmallNet : public Model {
  public:
-  explicit SmallNet(std::int64_t classes) {
-    std::int64_t in = 3;
+  explicit SmallNet(const ModelSpec& spec) {
+    std::int64_t in = spec.channels;
     for (const std::int64_t width : {32, 64, 128}) {
       for (int i = 0; i < 2; ++i) {
         features_->push_back(conv(in, width, 3, i == 0 && width > 32 ? 2 : 1));
@@ -27,7 +27,7 @@ class SmallNet : public Model {
       }
     }
     register_module("features", features_);
-    fc_ = register_module("fc", nn::Linear(in, classes));
+    fc_ = register_module("fc", nn::Linear(in, spec.classes));
     init_convolutions(*this);
   }
 
@@ -41,7 +41,7 @@ class SmallNet : public Model {
 };
 
 std::shared_ptr<Model> make_smallnet(const ModelSpec& spec) {
-  return std::make_shared<SmallNet>(spec.classes);
+  return std::make_shared<SmallNet>(spec);
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ class Encoder : public nn::Module {
 /// VisionTransformer.
 class Vit : public Model {
  public:
-  Vit(std::int64_t classes, int image_size) : image_size_(image_size) {
+  explicit Vit(const ModelSpec& spec) : image_size_(spec.image_size) {
+    const int image_size = spec.image_size;
     if (image_size % kPatch != 0) {
       throw Error(
           ErrorKind::kUsage,
@@ -120,14 +121,14 @@ class Vit : public Model {
     }
     const std::int64_t side = image_size / kPatch;
     class_token_ = register_parameter("class_token", at::zeros({1, 1, kWidth}));
-    projection_ = register_module("conv_proj",
-                                  nn::Conv2d(nn::Conv2dOptions(3, kWidth, kPatch).stride(kPatch)));
+    projection_ = register_module(
+        "conv_proj", nn::Conv2d(nn::Conv2dOptions(spec.channels, kWidth, kPatch).stride(kPatch)));
     encoder_ = register_module("encoder", std::make_shared<Encoder>(side * side + 1));
-    const nn::Linear head(kWidth, classes);
+    const nn::Linear head(kWidth, spec.classes);
     heads_->push_back("head", head);
     register_module("heads", heads_);
     // torchvision truncates this distribution at 2, some 55 deviations out: no difference.
-    nn::init::normal_(projection_->weight, 0, std::sqrt(1.0 / (3 * kPatch * kPatch)));
+    nn::init::normal_(projection_->weight, 0, std::sqrt(1.0 / (spec.channels * kPatch * kPatch)));
     nn::init::zeros_(projection_->bias);
     nn::init::zeros_(head->weight);
     nn::init::zeros_(head->bias);
@@ -154,9 +155,7 @@ class Vit : public Model {
   nn::Sequential heads_;
 };
 
-std::shared_ptr<Model> make_vit(const ModelSpec& spec) {
-  return std::make_shared<Vit>(spec.classes, spec.image_size);
-}
+std::shared_ptr<Model> make_vit(const ModelSpec& spec) { return std::make_shared<Vit>(spec); }
 
 }  // namespace
 

@@ -145,7 +145,8 @@ class CrossStage final : public Layer {
 /// Each 2 x 2 pixels become one with four times the channels.
 class Focus final : public Layer {
  public:
-  explicit Focus(std::int64_t out) : conv_(std::make_shared<ConvNormSilu>(12, out, 3, 1)) {
+  Focus(std::int64_t in, std::int64_t out)
+      : conv_(std::make_shared<ConvNormSilu>(4 * in, out, 3, 1)) {
     register_module("conv", conv_);
   }
   at::Tensor forward(const at::Tensor& x) override {
@@ -183,7 +184,7 @@ using Levels = std::array<at::Tensor, 3>;  // the finest first
 
 class Darknet final : public nn::Module {
  public:
-  explicit Darknet(const Scale& scale) {
+  Darknet(const Scale& scale, int image_channels) {
     const std::int64_t base = scale.channels(64);
     const int few = scale.blocks(3);
     const auto stage = [&](int number, std::int64_t in, int blocks, bool last) {
@@ -193,7 +194,7 @@ class Darknet final : public nn::Module {
       return register_module("dark" + std::to_string(number),
                              std::make_shared<Chain>(std::move(layers)));
     };
-    stem_ = register_module("stem", std::make_shared<Focus>(base));
+    stem_ = register_module("stem", std::make_shared<Focus>(image_channels, base));
     dark2_ = stage(2, base, few, false);
     dark3_ = stage(3, base * 2, few * 3, false);
     dark4_ = stage(4, base * 4, few * 3, false);
@@ -212,7 +213,7 @@ class Darknet final : public nn::Module {
 /// Joins the levels downwards and upwards again (Liu et al. 2018).
 class PathAggregation final : public nn::Module {
  public:
-  explicit PathAggregation(const Scale& scale) {
+  PathAggregation(const Scale& scale, int image_channels) {
     const std::int64_t fine = scale.channels(256), middle = scale.channels(512),
                        coarse = scale.channels(1024);
     const auto join = [&](const char* name, std::int64_t in, std::int64_t out) {
@@ -222,7 +223,7 @@ class PathAggregation final : public nn::Module {
     const auto add = [&](const char* name, LayerPtr layer) {
       return register_module(name, std::move(layer));
     };
-    backbone_ = register_module("backbone", std::make_shared<Darknet>(scale));
+    backbone_ = register_module("backbone", std::make_shared<Darknet>(scale, image_channels));
     lateral_ = add("lateral_conv0", pointwise(coarse, middle));
     down_middle_ = join("C3_p4", middle * 2, middle);
     reduce_ = add("reduce_conv1", pointwise(middle, fine));
@@ -313,9 +314,10 @@ class DecoupledHead final : public nn::Module {
 /// Ge et al. 2021.
 class Yolox final : public Model {
  public:
-  Yolox(const Scale& scale, std::int64_t classes) {
-    backbone_ = register_module("backbone", std::make_shared<PathAggregation>(scale));
-    head_ = register_module("head", std::make_shared<DecoupledHead>(scale, classes));
+  Yolox(const Scale& scale, const ModelSpec& spec) {
+    backbone_ =
+        register_module("backbone", std::make_shared<PathAggregation>(scale, spec.channels));
+    head_ = register_module("head", std::make_shared<DecoupledHead>(scale, spec.classes));
   }
   at::Tensor forward(const at::Tensor& images) override {
     const at::Tensor raw = head_->forward(backbone_->forward(images)).to(at::kFloat);
@@ -334,7 +336,7 @@ constexpr Scale kNano = {0.33, 0.25, true}, kTiny = {0.33, 0.375, false},
 
 template <const Scale& kScale>
 std::shared_ptr<Model> make_yolox(const ModelSpec& spec) {
-  return std::make_shared<Yolox>(kScale, spec.classes);
+  return std::make_shared<Yolox>(kScale, spec);
 }
 
 constexpr Arch arch_of(std::string_view name, std::string_view summary,

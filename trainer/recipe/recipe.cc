@@ -30,6 +30,7 @@ void for_each_setting(const Visit& visit) {
   visit("task", &R::task, &C::task);
   visit("arch", &R::arch, &C::arch);
   visit("image_size", &R::image_size, &C::image_size);
+  visit("channels", &R::channels, &C::channels);
   visit("augment", &R::augment, &C::augment);
   visit("min_scale", &R::min_scale, &C::min_scale);
   visit("color_jitter", &R::color_jitter, &C::color_jitter);
@@ -63,8 +64,8 @@ void for_each_setting(const Visit& visit) {
 }
 
 /// Settings that checkpoints of version 0.1.0 do not have.
-constexpr std::array<std::string_view, 5> kLater = {"task", "mosaic", "copy_paste", "close_mosaic",
-                                                    "multi_scale"};
+constexpr std::array<std::string_view, 6> kLater = {"task",       "channels",     "mosaic",
+                                                    "copy_paste", "close_mosaic", "multi_scale"};
 
 void require(bool holds, const char* rule) {
   if (!holds) throw Error(ErrorKind::kUsage, rule);
@@ -124,6 +125,9 @@ std::size_t find_name(std::string_view what, std::string_view name,
 
 void Recipe::validate() const {
   require(image_size >= 8 && image_size <= 4096, "the image size must be 8 to 4096 pixels");
+  require(channels >= 0 && channels <= 255, "there may be 1 to 255 channels");
+  require(channels == 0 || (color_jitter == 0 && erasing == 0),
+          "colour jitter and random erasing change colours: not with --channels");
   require(min_scale > 0 && min_scale <= 1, "the smallest scale must be above 0 and at most 1");
   const bool detects = task == TaskKind::kDetect;
   require(detects ? augment != AugmentKind::kRandomResizedCrop && augment != AugmentKind::kPadCrop
@@ -188,6 +192,12 @@ Recipe resolve(const RecipeChoices& choices, const Recipe& base) {
   require(recipe.task == TaskKind::kDetect || choices.close_mosaic.value_or(0) == 0,
           "only finding objects (--task detect) has a mosaic to close (--close-mosaic)");
   return recipe;
+}
+
+void choose_bands(const Recipe& recipe, reader::LoaderOptions& options) {
+  if (recipe.channels == 0) return;
+  options.bands = reader::BandOptions{.of = recipe.channels};
+  options.format.type = reader::PixelType::kFloat32;
 }
 
 reader::Augment train_augment(const Recipe& recipe) {

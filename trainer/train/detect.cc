@@ -81,6 +81,7 @@ std::vector<reader::BadSample> ObjectDetector::run(
     loading.bad_samples.policy = reader::BadSamplePolicy::kLeaveOut;
   loading.allocator = slot_allocator(options.device);
   impl_->task->read_for_scoring(loading);
+  choose_bands(recipe(), loading);
 
   const int side = recipe().image_size;
   DetectionRules rules = family_of(recipe()).rules(side, side);

@@ -38,7 +38,7 @@ at::Device to_torch(const Device& device) {
 std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
                                      const at::Device& device) {
   at::manual_seed(recipe.seed);
-  auto model = make_model(recipe.arch, classes, recipe.image_size);
+  auto model = make_model(recipe.arch, classes, recipe.image_size, recipe.input_channels());
   if (recipe.channels_last) make_channels_last(*model);
   model->to(device);
   return model;
@@ -75,6 +75,10 @@ struct Engine::Impl {
         parallel(processes, named_parameters(*model), named_buffers(*model)),
         scaler(make_scaler(recipe, device)),
         sums(at::zeros({2}, at::TensorOptions(device).dtype(at::kDouble))) {
+    if (recipe.channels > 0) {
+      normalization.mean.assign(static_cast<std::size_t>(recipe.channels), 0);
+      normalization.stddev.assign(static_cast<std::size_t>(recipe.channels), 1);
+    }
     if (recipe.sync_bn) sync_batch_norms(*model, processes);
     if (recipe.ema_decay > 0) ema.emplace(named_state(*model), recipe.ema_decay);
     if (options.cuda_graph) graph = std::make_unique<StepGraph>(options.device);
@@ -196,12 +200,16 @@ Engine::Engine(const Recipe& recipe, std::int64_t classes, const EngineOptions& 
 Engine::~Engine() = default;
 
 const Normalization& Engine::normalization() const { return impl_->normalization; }
+void Engine::set_normalization(Normalization normalization) {
+  impl_->normalization = std::move(normalization);
+}
 
 std::string Engine::traced(const std::string& text) {
   std::optional<Ema::Applied> averaged;
   if (impl_->ema) averaged.emplace(*impl_->ema);
   const std::int64_t side = impl_->recipe.image_size;
-  const at::Tensor example = at::zeros({1, 3, side, side}, at::TensorOptions(impl_->device));
+  const at::Tensor example =
+      at::zeros({1, impl_->recipe.input_channels(), side, side}, at::TensorOptions(impl_->device));
   return trainer::traced(*impl_->model, example, text);
 }
 

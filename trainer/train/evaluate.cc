@@ -76,6 +76,7 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
   options.limits = how.limits;
   const auto task = make_task(recipe);
   task->read_for_scoring(options);
+  choose_bands(recipe, options);
   options.order = reader::OrderKind::kSequential;
   options.seed = recipe.seed;
   options.allocator = slot_allocator(how.device);

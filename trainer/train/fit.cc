@@ -8,6 +8,7 @@
 #include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -21,6 +22,8 @@
 #include "packhorse/trainer/train/evaluate.h"
 #include "packhorse/trainer/watch/watch.h"
 #include "train/fit_setup.h"
+#include "train/measure_bands.h"
+#include "train/run_lock.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -66,10 +69,16 @@ class Run {
     if (options_.bad_samples.policy == reader::BadSamplePolicy::kLeaveOut)
       throw Error(ErrorKind::kUsage, "nothing can be learnt from samples that are left out", {},
                   "replace them: BadSamplePolicy::kReplace");
+    if (!options_.out.empty() && processes().first()) {
+      lock_.emplace(options_.out);
+      if (!lock_->holds())
+        note("this storage has no file locks: nothing keeps another run out of the same --out");
+    }
     train_ = reader::Dataset::open(options_.data, options_.split);
     val_ = open_val(options_);
     Beginning beginning = begin_run(options_, *train_, processes(), store_);
     state_ = std::move(beginning.state);
+    if (!beginning.note.empty()) note(beginning.note);
     task_ = make_task(recipe());
     task_->check_training(*train_);
     if (val_) {
@@ -83,6 +92,7 @@ class Run {
                                                      .cuda_graph = options_.cuda_graph});
     if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
     if (!options_.init_from.empty()) init_from();
+    if (recipe().channels > 0 && !beginning.checkpoint) measure_normalization();
     if (!options_.resume && !options_.out.empty() && processes().first()) {
       store_.replace_earlier();
     }
@@ -135,6 +145,17 @@ class Run {
     }
   }
 
+  void measure_normalization() {
+    reader::LoaderOptions how;
+    how.workers = workers();
+    how.limits = options_.limits;
+    how.bad_samples = options_.bad_samples;
+    engine_->set_normalization(measure_bands(train_, recipe(), how));
+    const Normalization& found = engine_->normalization();
+    note(fmt::format("the bands are normalised by means of {:.4g} and deviations of {:.4g}",
+                     fmt::join(found.mean, ", "), fmt::join(found.stddev, ", ")));
+  }
+
   WatchedRun watched_run() {
     return {.out = options_.out,
             .resumed_step = options_.resume ? state_.step : -1,
@@ -158,6 +179,7 @@ class Run {
     loader.workers = workers();
     loader.slots = options_.slots;
     task_->read_for_training(loader);
+    choose_bands(recipe(), loader);
     loader.seed = recipe().seed;
     loader.order = recipe().order;
     loader.rank = processes().rank();
@@ -177,6 +199,9 @@ class Run {
 
   void choose_gpu_decode(reader::LoaderOptions& loader) {
     if (options_.gpu_decode == FitOptions::GpuDecode::kOff) return;
+    if (recipe().channels > 0)
+      throw Error(ErrorKind::kUsage, "GPUs decode colours, and --channels asks for bands", {},
+                  "leave out --gpu-decode");
     if (!options_.device.is_cuda()) {
       throw Error(ErrorKind::kUsage, "there is no GPU to decode on", {}, "leave out --gpu-decode");
     }
@@ -368,6 +393,7 @@ class Run {
   Processes alone_;
   FitEvents events_;
   std::stop_token stop_;
+  std::optional<RunLock> lock_;  ///< of the first process
   CheckpointStore store_;
   DatasetPtr train_, val_;
   RunState state_;

@@ -2,15 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
 
 namespace packhorse::trainer {
 namespace {
+
+/// Where nobody says what is to be learnt: the classes of images, of which a dataset of objects has
+/// one alone.
+void refuse_single_class(const FitOptions& options, const Recipe& recipe,
+                         const reader::Dataset& train) {
+  const auto is_objects = [](const TargetRecord& target) { return target.kind == kObjectsTarget; };
+  if (options.recipe.task || recipe.task != TaskKind::kClassify || train.classes().size() != 1 ||
+      std::ranges::none_of(train.targets(), is_objects))
+    return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("all images are of the class '{}', and their objects are what can be "
+                          "learnt",
+                          printable(train.classes().front())),
+              options.data, "--task detect learns the objects; --task classify the one class");
+}
 
 Recipe new_recipe(const FitOptions& options, const reader::Dataset& train,
                   const Processes& processes) {
@@ -45,6 +63,8 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
   if (recipe.task != old.task) refuse(fmt::format("another --task (it is {})", name_of(old.task)));
   if (recipe.arch != old.arch) refuse("another --arch (it is " + old.arch + ")");
   if (recipe.image_size != old.image_size) refuse("another --image-size");
+  if (recipe.channels != old.channels)
+    refuse(fmt::format("another --channels (it is {})", old.channels));
   if (recipe.batch_size != old.batch_size) {
     refuse(fmt::format("another --batch-size (it is {})", old.batch_size));
   }
@@ -63,6 +83,24 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
   check_classes(state.classes, *make_task(old), train, options.data);
 }
 
+/// Other images than those that the run had, or the same in another order: refused in the middle of
+/// an epoch, of which some would come twice and others never. Returns a note.
+std::string compare_data(RunState& state, const reader::Dataset& train, const FitOptions& options) {
+  const std::string before = std::exchange(state.data, train.id());
+  if (before.empty() || before == state.data) return {};
+  const std::string what =
+      fmt::format("the data are others than before, or packed anew: their id is {}, it was {}",
+                  state.data.substr(0, 12), before.substr(0, 12));
+  if (state.done > 0 && !options.other_data) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}, and the run is in the middle of an epoch, at {} of {} images",
+                            what, state.done, state.train_samples),
+                options.data,
+                "give the data it had; --other-data goes on at that place of the others' epoch");
+  }
+  return what;
+}
+
 Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
                      const Processes& processes, const CheckpointStore& store) {
   if (!options.init_from.empty()) {
@@ -78,11 +116,12 @@ Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
                 "leave out --resume to start one");
   }
   store.refuse_replaced();
-  Beginning beginning{.state = {}, .checkpoint = read_checkpoint(last)};
+  Beginning beginning{.state = {}, .checkpoint = read_checkpoint(last), .note = {}};
   beginning.state = from_meta(beginning.checkpoint->meta, last);
   const Recipe resumed = resolve(options.recipe, beginning.state.recipe);
   check_resumable(beginning.state, resumed, train, options, last);
   part_size(resumed, processes);
+  beginning.note = compare_data(beginning.state, train, options);
   beginning.state.recipe = resumed;
   return beginning;
 }
@@ -100,8 +139,13 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
   if (options.resume) return resume_run(options, train, processes, store);
   Beginning beginning;
   beginning.state.recipe = new_recipe(options, train, processes);
+  const Recipe& recipe = beginning.state.recipe;
+  refuse_single_class(options, recipe, train);
+  if (recipe.task == TaskKind::kClassify && train.classes().size() == 1)
+    beginning.note = "all images are of one class, so there is nothing to learn";
   beginning.state.classes = class_texts(*make_task(beginning.state.recipe), train);
   beginning.state.train_samples = train.size();
+  beginning.state.data = train.id();
   if (options.out.empty() || !processes.first()) return beginning;
   if (std::filesystem::exists(store.last()) && !options.overwrite) {
     throw Error(ErrorKind::kExists, "there is already a run", options.out,

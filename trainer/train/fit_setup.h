@@ -18,6 +18,7 @@ DatasetPtr open_val(const FitOptions& options);
 struct Beginning {
   RunState state;
   std::optional<Checkpoint> checkpoint;  ///< to load into the engine
+  std::string note;                      ///< what people should know of it, or empty
 };
 
 /// Throws Error; kExists when `options.out` holds a run that must not be overwritten.

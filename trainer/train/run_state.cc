@@ -71,6 +71,7 @@ json to_meta(const RunState& state) {
           {"recipe", state.recipe},
           {"classes", state.classes},
           {"train_samples", state.train_samples},
+          {"data", state.data},
           {"epoch", state.epoch},
           {"done", state.done},
           {"step", state.step},
@@ -88,6 +89,7 @@ RunState from_meta(const json& meta, const std::filesystem::path& path) try {
   check_recipe(state.recipe, path);
   meta.at("classes").get_to(state.classes);
   meta.at("train_samples").get_to(state.train_samples);
+  state.data = meta.value("data", std::string());
   meta.at("epoch").get_to(state.epoch);
   meta.at("done").get_to(state.done);
   meta.at("step").get_to(state.step);

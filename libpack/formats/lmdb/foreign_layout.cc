@@ -4,7 +4,7 @@
 #include "formats/lmdb/layout.h"
 #include "formats/lmdb/lmdb.h"
 #include "packhorse/base/file.h"
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 

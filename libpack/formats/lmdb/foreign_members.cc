@@ -6,13 +6,14 @@
 #include "labels/shard_labels.h"
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 
 namespace {
 
 constexpr std::string_view kJson = "json";
+constexpr std::string_view kNpy = "npy";
 constexpr std::size_t kLargestJson = 1u << 20;
 
 bool has_image_extension(std::string_view extension) {
@@ -117,17 +118,19 @@ class MembersShard final : public ForeignShard {
                                  choice_.names->end();
   }
 
-  /// The member with an image's extension, or else the first whose bytes are an image; the run's
-  /// end when there is none.
+  /// The member with an image's extension, or else the first whose bytes are an image, or else its
+  /// NumPy file; the run's end when there is none.
   std::size_t image_of(const Run& run) {
-    std::size_t by_bytes = run.end;
+    std::size_t by_bytes = run.end, array = run.end;
     for (std::size_t at = run.begin; at < run.end; ++at) {
       const ForeignDatabase::Entry entry = database_->read(at);
       if (has_image_extension(split_member(entry.key).extension)) return at;
-      const Bytes head = entry.value.first(std::min<std::size_t>(64, entry.value.size()));
-      if (by_bytes == run.end && sniff_image(head) != ImageKind::kUnknown) by_bytes = at;
+      const Bytes head = entry.value.first(std::min(kSniffedBytes, entry.value.size()));
+      const bool image = naming::has_image_bytes(head) && unsupported_kind(head).empty();
+      if (by_bytes == run.end && image) by_bytes = at;
+      if (split_member(entry.key).extension == kNpy) array = at;
     }
-    return by_bytes;
+    return by_bytes != run.end ? by_bytes : array;
   }
 
   /// Drops extensions that only images have: they are no fields.

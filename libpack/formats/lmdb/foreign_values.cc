@@ -6,7 +6,7 @@
 #include "labels/label_text.h"
 #include "labels/shard_labels.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 

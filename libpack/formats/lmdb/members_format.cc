@@ -14,7 +14,7 @@ namespace {
 /// Extensions that mark a member as the image, without their dot.
 std::vector<std::string> image_extensions() {
   std::vector<std::string> extensions;
-  for (auto kind = static_cast<int>(ImageKind::kUnknown); kind <= static_cast<int>(ImageKind::kRaw);
+  for (auto kind = static_cast<int>(ImageKind::kUnknown); kind <= static_cast<int>(kLastImageKind);
        ++kind) {
     extensions.emplace_back(extension_of(static_cast<ImageKind>(kind)).substr(1));
   }
@@ -149,7 +149,8 @@ class MembersReader final : public ShardReader {
         sample.label = *label;
       } else if (is_image(member.extension) && !image_seen) {
         image_seen = true;
-        sample.bytes = member.extension == raw_extension() ? npy_pixels(entry.value) : entry.value;
+        sample.bytes = entry.value;
+        sample.in_npy = member.extension == raw_extension();
       } else {
         sample.fields.push_back({member.extension, entry.value});
       }

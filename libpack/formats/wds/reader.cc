@@ -7,7 +7,6 @@
 #include "formats/wds/wds.h"
 #include "labels/label_text.h"
 #include "packhorse/base/file.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse::wds {
 
@@ -48,8 +47,8 @@ class Reader final : public ShardReader {
         sample.label = label_of(text);
       } else if (!image_seen) {
         read_data(image_);
-        const bool raw = "." + member_.extension == extension_of(ImageKind::kRaw);
-        sample.bytes = raw ? pixels_of(image_) : Bytes(image_);
+        sample.bytes = image_;
+        sample.in_npy = "." + member_.extension == extension_of(ImageKind::kNpy);
         image_seen = true;
       } else {
         Extra& extra = extras_.emplace_back();
@@ -107,14 +106,6 @@ class Reader final : public ShardReader {
     out.resize(size_);
     const la_ssize_t n = archive_read_data(archive_.get(), out.data(), out.size());
     if (n != static_cast<la_ssize_t>(out.size())) corrupt("a member ends early");
-  }
-
-  Bytes pixels_of(Bytes file) const {
-    try {
-      return npy_pixels(file);
-    } catch (const Error& error) {
-      corrupt(error.what());
-    }
   }
 
   std::int64_t label_of(Bytes text) const {

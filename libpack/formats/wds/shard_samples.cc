@@ -10,6 +10,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 
@@ -22,6 +23,7 @@ constexpr const char* kNoMember = "no member of a sample (its name has no extens
 constexpr const char* kNoExtension = "its extension is empty or begins with a dot";
 constexpr const char* kLabel = "cls";
 constexpr const char* kJson = "json";
+constexpr const char* kNpy = "npy";  // the image of a sample that has no other
 constexpr std::uint64_t kLargestLabel = 4096;
 constexpr std::uint64_t kLargestJson = 1u << 20;
 
@@ -88,11 +90,11 @@ void ShardSamples::add_piece(ArchiveScan& scan, const std::string& path,
     if (label_file_ == nullptr && (last == kLabel || last == kJson))
       piece.label = label_in(piece, scan);
     if (extension == kLabel) return;
-    piece.image = sniff_image(scan.head()) != ImageKind::kUnknown;
     piece.unsupported =
         !unsupported_kind(scan.head()).empty() || !unsupported_kind_by_name(path).empty();
+    piece.image = !piece.unsupported && naming::has_image_bytes(scan.head());
     if (wanted(extension) || wanted(std::string(last)) || piece.image || piece.unsupported ||
-        naming::has_image_name(path))
+        naming::has_image_name(path) || extension == kNpy)
       piece.locator = payloads_.add(file_, scan.keep());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kRejected) throw;
@@ -119,9 +121,14 @@ void ShardSamples::close_run() {
   if (open_.pieces.empty()) return;
   Open run = std::exchange(open_, {});
   std::vector<wds::RunMember> members;
-  for (const Piece& piece : run.pieces)
-    members.push_back(
-        {piece.extension, piece.image || piece.unsupported || naming::has_image_name(piece.path)});
+  bool images = false;
+  for (const Piece& piece : run.pieces) {
+    const bool image = piece.image || piece.unsupported || naming::has_image_name(piece.path);
+    members.push_back({piece.extension, image});
+    images = images || image;
+  }
+  for (wds::RunMember& member : members)
+    member.image = images ? member.image : wds::cut_last(member.extension).second == kNpy;
   std::optional<KeyDot> dot = choice_.key_dot;
   if (!dot) dot = wds::key_dot_of(members);
   if (!dot) return unclear_.add(members, run.key);
@@ -153,6 +160,7 @@ void ShardSamples::close_sample(Open sample) {
   if (image == pieces.end()) image = by([](const Piece& piece) { return piece.image; });
   // An image of a kind that cannot be packed is rejected as that, rather than as no image.
   if (image == pieces.end()) image = by([](const Piece& piece) { return piece.unsupported; });
+  if (image == pieces.end()) image = by([](const Piece& piece) { return piece.extension == kNpy; });
   const bool has_image = image != pieces.end();
   ShardLabel label;
   std::string problem;

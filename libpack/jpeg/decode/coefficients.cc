@@ -2,6 +2,7 @@
 
 #include "jpeg/decode/frame.h"
 #include "jpeg/decode/mcu_walk.h"
+#include "jpeg/decode/progressive.h"
 #include "jpeg/decode/scratch.h"
 #include "jpeg/decode/segments.h"
 
@@ -28,10 +29,20 @@ bool decode_scan(Bytes file, const Frame& frame, CoefficientSink& sink, Scratch:
 
 Result decode_coefficients(Bytes file, CoefficientSink& sink, Scratch& scratch) {
   Frame frame;
-  const Reason reason = parse_frame(file, frame);
+  HeaderParser parser(frame);
+  const Reason reason = parse_frame(file, parser, frame);
   Result result{reason, frame.width, frame.height};
   if (!result.done()) return result;
   Scratch::State& state = scratch.state();
+  if (frame.progressive) {
+    Coefficients all;
+    result.reason = decode_progressive(file, parser, frame, state.kernels, state.progressive, all);
+    const std::size_t row = std::size_t{frame.mcus_per_row} * frame.blocks_per_mcu * kBlock;
+    for (std::uint32_t y = 0; y < frame.mcu_rows && result.done(); ++y)
+      sink.take_mcu_row(all.blocks + y * row);
+    state.progressive.shrink();
+    return result;
+  }
   if (!state.tables.prepare(frame, AcTable::kSerialBits, file.size() - frame.scan) ||
       !decode_scan(file, frame, sink, state)) {
     result.reason = Reason::kDamaged;

@@ -6,6 +6,7 @@
 #include "jpeg/decode/frame.h"
 #include "jpeg/decode/huffman.h"
 #include "jpeg/decode/mcu_walk.h"
+#include "jpeg/decode/progressive.h"
 #include "jpeg/decode/rows.h"
 #include "jpeg/decode/scratch.h"
 #include "jpeg/decode/segments.h"
@@ -49,6 +50,8 @@ class Picture {
 
   /// False where the scan is damaged.
   bool decode() { return whole_segments(frame_) ? decode_by_segments() : decode_in_order(); }
+  /// The same for a progressive picture, whose coefficients are all there.
+  void transform(const Coefficients& coefficients);
 
  private:
   bool decode_by_segments();
@@ -155,8 +158,18 @@ bool Picture::decode_in_order() {
   return true;
 }
 
-Result begin(Bytes file, const Window& window, Scale scale, Frame& frame) {
-  const Reason reason = parse_frame(file, frame);
+void Picture::transform(const Coefficients& coefficients) {
+  state_.strip.begin(frame_, mcus_, 1, state_.kernels);
+  for (std::uint32_t row = mcus_.top; row < mcus_.bottom; ++row) {
+    const std::size_t first = blocks_of(std::size_t{row} * frame_.mcus_per_row + mcus_.left);
+    state_.strip.move_to(row);
+    state_.strip.transform(row, coefficients.blocks + first * kBlock, coefficients.last + first);
+    write_rows(row + 1);
+  }
+}
+
+Result begin(Bytes file, const Window& window, Scale scale, HeaderParser& parser, Frame& frame) {
+  const Reason reason = parse_frame(file, parser, frame);
   Result result{reason, frame.width, frame.height};
   if (!result.done()) return result;
   scale_frame(frame, static_cast<std::uint32_t>(scale));
@@ -164,8 +177,16 @@ Result begin(Bytes file, const Window& window, Scale scale, Frame& frame) {
   return result;
 }
 
-void finish(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
-            Scratch::State& state, Result& result) {
+void finish(Bytes file, HeaderParser& parser, const Frame& frame, const Window& window,
+            const RowWriter& rows, Scratch::State& state, Result& result) {
+  if (frame.progressive) {
+    Coefficients coefficients;
+    result.reason =
+        decode_progressive(file, parser, frame, state.kernels, state.progressive, coefficients);
+    if (result.done()) Picture(file, frame, window, rows, state).transform(coefficients);
+    state.progressive.shrink();
+    return;
+  }
   const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
   const bool good = state.tables.prepare(frame, bits, file.size() - frame.scan) &&
                     Picture(file, frame, window, rows, state).decode();
@@ -187,25 +208,28 @@ Scratch::State& Scratch::state() {
 std::size_t Scratch::kept_bytes() const {
   if (!state_) return 0;
   return sizeof(State) + state_->strip.kept_bytes() + state_->scan.bytes() + state_->last.bytes() +
-         state_->blocks.bytes() + state_->band.bytes() +
+         state_->blocks.bytes() + state_->band.bytes() + state_->progressive.bytes() +
          state_->tasks.capacity() * sizeof(SegmentTask);
 }
 
 Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
               Scale scale) {
   Frame frame;
-  Result result = begin(file, window, scale, frame);
+  HeaderParser parser(frame);
+  Result result = begin(file, window, scale, parser, frame);
   if (result.done() && !has_room(output, window)) result.reason = Reason::kWindow;
-  if (result.done()) finish(file, frame, window, RowWriter(output), scratch.state(), result);
+  if (result.done())
+    finish(file, parser, frame, window, RowWriter(output), scratch.state(), result);
   return result;
 }
 
 Result decode(Bytes file, const Window& window, RowSink& sink, Scratch& scratch, Scale scale) {
   Frame frame;
-  Result result = begin(file, window, scale, frame);
+  HeaderParser parser(frame);
+  Result result = begin(file, window, scale, parser, frame);
   if (!result.done()) return result;
   Scratch::State& state = scratch.state();
-  finish(file, frame, window, RowWriter(sink, window, state.band), state, result);
+  finish(file, parser, frame, window, RowWriter(sink, window, state.band), state, result);
   return result;
 }
 

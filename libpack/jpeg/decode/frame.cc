@@ -12,60 +12,37 @@ namespace {
 
 constexpr std::uint32_t kMaxDimension = 65500;  // libjpeg's
 
-/// Takes one segment after the other; each function gets a segment's body.
-class Parser {
- public:
-  explicit Parser(Frame& frame) : frame_(frame) {}
+}  // namespace
 
-  Reason take(std::uint8_t marker, Bytes body) {
-    switch (marker) {
-      case kDht:
-        return huffman(body);
-      case kDqt:
-        return quantisation(body);
-      case kDri:
-        if (body.size() != 2) return Reason::kDamaged;
-        frame_.restart_interval = big16(body, 0);
-        return Reason::kNone;
-      case kApp0:
-        return jfif(body);
-      case kApp14:
-        return adobe(body);
-      case kCom:
-        return Reason::kNone;
-      default:
-        break;
-    }
-    if (marker >= kSof0 && marker <= kSof15) return start_of_frame(marker, body);
-    if (marker < kApp0 || marker > kApp15) return Reason::kDamaged;
-    if (is_roi_table(marker, body)) {
-      ++roi_tables_;
-      roi_table_ = body.subspan(RoiTable::kIdentifier.size());
-    }
-    return Reason::kNone;
+Reason HeaderParser::take(std::uint8_t marker, Bytes body) {
+  switch (marker) {
+    case kDht:
+      return huffman(body);
+    case kDqt:
+      return quantisation(body);
+    case kDri:
+      if (body.size() != 2) return Reason::kDamaged;
+      frame_.restart_interval = big16(body, 0);
+      return Reason::kNone;
+    case kApp0:
+      return jfif(body);
+    case kApp14:
+      return adobe(body);
+    case kCom:
+      return Reason::kNone;
+    default:
+      break;
   }
+  if (marker >= kSof0 && marker <= kSof15) return start_of_frame(marker, body);
+  if (marker < kApp0 || marker > kApp15) return Reason::kDamaged;
+  if (is_roi_table(marker, body)) {
+    ++roi_tables_;
+    roi_table_ = body.subspan(RoiTable::kIdentifier.size());
+  }
+  return Reason::kNone;
+}
 
-  Reason start_of_scan(Bytes body);
-
- private:
-  Reason huffman(Bytes body);
-  Reason quantisation(Bytes body);
-  Reason jfif(Bytes body);
-  Reason adobe(Bytes body);
-  Reason start_of_frame(std::uint8_t marker, Bytes body);
-  Reason colours() const;
-  Reason sampling();
-  void use_roi_table();
-
-  Frame& frame_;
-  std::array<bool, 4> quantisation_defined_{};
-  bool frame_seen_ = false, jfif_ = false;
-  int adobe_transform_ = -1;  // none
-  int roi_tables_ = 0;
-  Bytes roi_table_;
-};
-
-Reason Parser::huffman(Bytes body) {
+Reason HeaderParser::huffman(Bytes body) {
   while (!body.empty()) {
     if (body.size() < 17) return Reason::kDamaged;
     const std::uint8_t which = byte_at(body, 0);
@@ -82,7 +59,7 @@ Reason Parser::huffman(Bytes body) {
   return Reason::kNone;
 }
 
-Reason Parser::quantisation(Bytes body) {
+Reason HeaderParser::quantisation(Bytes body) {
   while (!body.empty()) {
     const std::uint8_t which = byte_at(body, 0);
     if ((which & 0x0f) > 3 || which > 0x1f) return Reason::kDamaged;
@@ -97,7 +74,7 @@ Reason Parser::quantisation(Bytes body) {
   return Reason::kNone;
 }
 
-Reason Parser::jfif(Bytes body) {
+Reason HeaderParser::jfif(Bytes body) {
   if (body.size() < 14 || !as_text(body).starts_with(std::string_view("JFIF\0", 5))) {
     return Reason::kNone;
   }
@@ -105,14 +82,16 @@ Reason Parser::jfif(Bytes body) {
   return byte_at(body, 5) == 1 ? Reason::kNone : Reason::kDamaged;  // another version: a warning
 }
 
-Reason Parser::adobe(Bytes body) {
+Reason HeaderParser::adobe(Bytes body) {
   if (body.size() >= 12 && as_text(body).starts_with("Adobe")) adobe_transform_ = byte_at(body, 11);
   return Reason::kNone;
 }
 
-Reason Parser::start_of_frame(std::uint8_t marker, Bytes body) {
+Reason HeaderParser::start_of_frame(std::uint8_t marker, Bytes body) {
   if (marker >= kSof9) return Reason::kArithmetic;
-  if (marker > kSof1) return Reason::kProgressive;
+  constexpr std::uint8_t kSof2 = 0xc2;
+  if (marker > kSof2) return Reason::kProgressive;
+  frame_.progressive = marker == kSof2;
   if (frame_seen_ || body.size() < 6) return Reason::kDamaged;
   frame_seen_ = true;
   if (byte_at(body, 0) != 8) return Reason::kTwelveBit;
@@ -138,7 +117,7 @@ Reason Parser::start_of_frame(std::uint8_t marker, Bytes body) {
 }
 
 /// Applies libjpeg's rules for the colours of three components.
-Reason Parser::colours() const {
+Reason HeaderParser::colours() const {
   if (frame_.components == 1 || jfif_) return Reason::kNone;
   if (adobe_transform_ >= 0) {
     if (adobe_transform_ > 1) return Reason::kDamaged;
@@ -148,7 +127,7 @@ Reason Parser::colours() const {
   return c[0].id == 'R' && c[1].id == 'G' && c[2].id == 'B' ? Reason::kRgb : Reason::kNone;
 }
 
-Reason Parser::sampling() {
+Reason HeaderParser::sampling() {
   if (frame_.components == 1) {
     frame_.component[0].h = frame_.component[0].v = 1;  // one block an MCU, whatever it says
   }
@@ -165,7 +144,7 @@ Reason Parser::sampling() {
   return Reason::kNone;
 }
 
-void Parser::use_roi_table() {
+void HeaderParser::use_roi_table() {
   const std::size_t rows = frame_.mcu_rows;
   if (roi_tables_ != 1 || roi_table_.size() != 2 + 4 * (rows + 1)) return;
   const std::uint32_t interval =
@@ -176,8 +155,24 @@ void Parser::use_roi_table() {
   frame_.row_offsets = roi_table_.subspan(2);
 }
 
-Reason Parser::start_of_scan(Bytes body) {
+Reason HeaderParser::start_of_scan(Bytes body) {
   if (!frame_seen_ || body.empty()) return Reason::kDamaged;
+  for (std::size_t i = 0; i < frame_.components; ++i) {
+    const Component& c = frame_.component[i];
+    if (c.quantisation > 3 || !quantisation_defined_[c.quantisation]) return Reason::kDamaged;
+    for (std::size_t j = 0; j < i; ++j)
+      if (frame_.component[j].id == c.id) return Reason::kDamaged;
+  }
+  if (!frame_.progressive)
+    if (const Reason reason = only_scan(body); reason != Reason::kNone) return reason;
+  if (const Reason reason = colours(); reason != Reason::kNone) return reason;
+  if (const Reason reason = sampling(); reason != Reason::kNone) return reason;
+  if (!frame_.progressive) use_roi_table();
+  return Reason::kNone;
+}
+
+/// A scan of all coefficients of all components.
+Reason HeaderParser::only_scan(Bytes body) {
   const std::size_t n = byte_at(body, 0);
   if (n < 1 || n > 4 || body.size() != 4 + 2 * n) return Reason::kDamaged;
   if (n != frame_.components) return Reason::kScans;
@@ -186,11 +181,8 @@ Reason Parser::start_of_scan(Bytes body) {
     const std::uint8_t tables = byte_at(body, 2 + 2 * i);
     c.dc = tables >> 4;
     c.ac = tables & 15;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (frame_.component[j].id == c.id) return Reason::kDamaged;
-    }
     if (byte_at(body, 1 + 2 * i) != c.id || c.dc > 3 || c.ac > 3 || !frame_.dc[c.dc].defined ||
-        !frame_.ac[c.ac].defined || c.quantisation > 3 || !quantisation_defined_[c.quantisation]) {
+        !frame_.ac[c.ac].defined) {
       return Reason::kDamaged;
     }
   }
@@ -199,13 +191,8 @@ Reason Parser::start_of_scan(Bytes body) {
       byte_at(body, spectrum + 2) != 0) {
     return Reason::kDamaged;
   }
-  if (const Reason reason = colours(); reason != Reason::kNone) return reason;
-  if (const Reason reason = sampling(); reason != Reason::kNone) return reason;
-  use_roi_table();
   return Reason::kNone;
 }
-
-}  // namespace
 
 void scale_frame(Frame& frame, std::uint32_t scale) {
   frame.scale = scale;
@@ -219,12 +206,17 @@ void scale_frame(Frame& frame, std::uint32_t scale) {
 }
 
 Reason parse_frame(Bytes file, Frame& frame) {
+  HeaderParser parser(frame);
+  return parse_frame(file, parser, frame);
+}
+
+Reason parse_frame(Bytes file, HeaderParser& parser, Frame& frame) {
   if (file.size() < 4 || byte_at(file, 0) != 0xff || byte_at(file, 1) != kSoi)
     return Reason::kDamaged;
-  Parser parser(frame);
   SegmentWalk walk(file);
   while (const std::optional<Segment> segment = walk.next()) {
     if (segment->marker == kSos) {
+      frame.scan_header = segment->body;
       frame.scan = segment->end;
       return parser.start_of_scan(segment->body);
     }

@@ -36,8 +36,10 @@ struct Frame {
   std::array<Quantisation, 4> quantisation{};
   std::array<HuffmanSpec, 4> dc{}, ac{};
   std::uint32_t restart_interval = 0;  ///< MCUs; 0: no markers
+  Bytes scan_header;                   ///< the body of the first SOS
   std::size_t scan = 0;                ///< offset of the first entropy-coded byte
   Bytes row_offsets;                   ///< from a RoiTable with this file's interval; or empty
+  bool progressive = false;            ///< its coefficients come in several scans (progressive.h)
 
   // These follow from the above.
   std::uint32_t h = 1, v = 1;  ///< the largest sampling factors
@@ -62,8 +64,39 @@ struct Frame {
   }
 };
 
-/// Reads the segments from SOI to SOS. `frame` must be a new one. Takes only what libjpeg takes
-/// without a warning.
+/// Takes the segments of a header one after the other; each function gets a segment's body. Takes
+/// only what libjpeg takes without a warning.
+class HeaderParser {
+ public:
+  /// `frame` must be a new one, and outlive this.
+  explicit HeaderParser(Frame& frame) : frame_(frame) {}
+  /// Any segment but SOS.
+  Reason take(std::uint8_t marker, Bytes body);
+  /// The first SOS. Of a progressive picture it checks only what holds for all scans.
+  Reason start_of_scan(Bytes body);
+
+ private:
+  Reason huffman(Bytes body);
+  Reason quantisation(Bytes body);
+  Reason jfif(Bytes body);
+  Reason adobe(Bytes body);
+  Reason start_of_frame(std::uint8_t marker, Bytes body);
+  Reason only_scan(Bytes body);
+  Reason colours() const;
+  Reason sampling();
+  void use_roi_table();
+
+  Frame& frame_;
+  std::array<bool, 4> quantisation_defined_{};
+  bool frame_seen_ = false, jfif_ = false;
+  int adobe_transform_ = -1;  // none
+  int roi_tables_ = 0;
+  Bytes roi_table_;
+};
+
+/// Reads the segments from SOI to the first SOS with `parser`, whose frame is `frame`.
+Reason parse_frame(Bytes file, HeaderParser& parser, Frame& frame);
+/// The same where nothing more is to be parsed.
 Reason parse_frame(Bytes file, Frame& frame);
 
 /// Scales the picture to one over `scale`, as libjpeg does: blocks become smaller. Chroma that is

@@ -5,6 +5,7 @@
 #include "jpeg/decode/buffer.h"
 #include "jpeg/decode/entropy.h"
 #include "jpeg/decode/huffman.h"
+#include "jpeg/decode/progressive.h"
 #include "jpeg/decode/strip.h"
 #include "jpeg/kernels/kernels.h"
 #include "packhorse/jpeg/decoder.h"
@@ -18,6 +19,7 @@ struct Scratch::State {
   Strip strip;
   Buffer<std::uint8_t> scan, last, band;
   Buffer<std::int16_t> blocks;
+  ProgressiveMemory progressive;
   std::vector<SegmentTask> tasks;
 };
 

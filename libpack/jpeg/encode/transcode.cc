@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codecs/jpeg_session.h"
+#include "codecs/jpeg/jpeg_session.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode_direct.h"
 #include "packhorse/jpeg/roi_layout.h"
@@ -47,7 +47,9 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
   std::vector<Marker> markers;
   for (auto* marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
     const Bytes body = std::as_bytes(std::span(marker->data, marker->data_length));
-    if (!is_roi_table(marker->marker, body)) markers.push_back({marker->marker, body});
+    if (is_roi_table(marker->marker, body) || jpeg::is_picture_index(marker->marker, body))
+      continue;
+    markers.push_back({marker->marker, body});
   }
   return markers;
 }
@@ -77,16 +79,10 @@ void fetch_rows(jpeg_decompress_struct& jpeg, jvirt_barray_ptr* coefficients, co
 
 std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info) {
   if (info.kind != ImageKind::kJpeg) return "kept: not a JPEG";
-  if (info.bit_depth != 8) return "kept: not an 8-bit JPEG";
-  if (info.components == 2) return "kept: a JPEG of two components";
   jpeg::SegmentWalk walk(file);
   while (const std::optional<jpeg::Segment> segment = walk.next()) {
     if (segment->marker == jpeg::kSos) break;
     if (!jpeg::is_start_of_frame(segment->marker)) continue;
-    // Sequential and progressive, by Huffman (C0 to C2) or arithmetic coding (C9, CA).
-    const unsigned process = segment->marker & 15u;
-    if (process > 2 && process != 9 && process != 10)
-      return "kept: a lossless or hierarchical JPEG";
     unsigned blocks = 0;
     for (std::size_t at = 7; at < segment->body.size() && info.components > 1; at += 3) {
       const std::uint32_t factors = jpeg::byte_at(segment->body, at);

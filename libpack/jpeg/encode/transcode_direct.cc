@@ -49,7 +49,8 @@ Header header_of(Bytes file) {
     if (marker == jpeg::kDqt) take_quant_tables(segment->body, header.frame.quant);
     const bool metadata =
         marker == jpeg::kCom || (marker >= jpeg::kApp0 && marker < jpeg::kApp0 + 16);
-    if (metadata && !is_roi_table(marker, segment->body)) {
+    if (metadata && !is_roi_table(marker, segment->body) &&
+        !jpeg::is_picture_index(marker, segment->body)) {
       header.markers.push_back({marker, segment->body});
     }
   }

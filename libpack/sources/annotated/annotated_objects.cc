@@ -1,6 +1,6 @@
 #include "annotations/sample_targets.h"
-#include "image/probe.h"
 #include "packhorse/base/error.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/sources/source.h"
 #include "packhorse/targets/objects.h"
 

@@ -9,11 +9,11 @@
 
 #include "annotations/sample_targets.h"
 #include "base/ascii.h"
-#include "image/probe.h"
 #include "labels/label_rows.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/labels/class_file.h"
 #include "sources/annotated/annotated_kind.h"
 #include "sources/annotated/beside_images.h"

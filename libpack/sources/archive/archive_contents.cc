@@ -87,7 +87,7 @@ class ContentsReader {
   }
 
   void take_file(const Member& member, const std::string& path) {
-    const bool image_name = naming::has_any_image_name(path);
+    const bool image_name = naming::has_any_image_name(path) || naming::has_npy_name(path);
     try {
       if (fields_.may_be_elsewhere(path)) {
         const std::uint64_t locator = payloads_.add(file_, scan_.keep());

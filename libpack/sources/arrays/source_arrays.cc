@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -37,11 +38,13 @@ struct ImageArray {
   StoredArray labels;
   std::uint64_t array = 0;  ///< locator of the array in the Payloads
   std::uint64_t count = 0;
-  ImageInfo image;          ///< kRaw, of each
+  ImageInfo image;          ///< kRaw, of each; of 8 or 16 bits
   bool planes = false;      ///< stored as [N, channels, height, width]
   std::uint64_t first = 0;  ///< locator of the first image: they are numbered through all splits
   std::int64_t stamp = 0;   ///< of the files
 };
+
+std::size_t sample_bytes(const ImageInfo& image) { return image.bit_depth / 8u; }
 
 class ArraysSource final : public PayloadSource {
  public:
@@ -174,10 +177,14 @@ class ArraysSource final : public PayloadSource {
 
   ImageArray described(const StoredArray& array) const {
     const std::vector<std::uint64_t>& shape = array.shape;
-    if (array.type != "|u1") {
+    const bool wide = array.type == "<u2";
+    if (array.type != "|u1" && !wide) {
       refuse(array,
-             "holds values of type " + printable(array.type) + ", where pixels must be uint8",
-             "convert it, e.g. (x * 255).round().astype('uint8') for values from 0 to 1");
+             "holds values of type " + printable(array.type) +
+                 ", where pixels must be uint8 or uint16 with the low byte first",
+             array.type == ">u2"
+                 ? "convert it: x.astype('<u2')"
+                 : "convert it, e.g. (x * 255).round().astype('uint8') for values from 0 to 1");
     }
     if (array.fortran_order)
       refuse(array, "is in Fortran order", "save numpy.ascontiguousarray(x) instead");
@@ -211,7 +218,7 @@ class ArraysSource final : public PayloadSource {
       refuse(array, "has the shape of " + array.description(), "no image can have this size");
     images.image = {ImageKind::kRaw,
                     static_cast<std::uint8_t>(channels),
-                    8,
+                    static_cast<std::uint8_t>(wide ? 16 : 8),
                     1,
                     static_cast<std::uint32_t>(width),
                     static_cast<std::uint32_t>(height)};
@@ -230,7 +237,7 @@ class ArraysSource final : public PayloadSource {
     SplitListing split;
     split.split = images.split;
     split.entries = EntryTable(memory);
-    const std::uint64_t size = pixel_bytes(images.image);
+    const std::uint64_t size = pixel_bytes(images.image) * sample_bytes(images.image);
     labels.for_each([&](std::uint64_t i, const std::string& text) {
       const std::string name = fmt::format("{:09}.png", i);
       std::string reason;
@@ -251,10 +258,11 @@ class ArraysSource final : public PayloadSource {
     thread_local std::vector<std::byte> planes;
     planes.swap(pixels);
     pixels.resize(planes.size());
-    const std::size_t plane = std::size_t{image.width} * image.height;
+    const std::size_t plane = std::size_t{image.width} * image.height, bytes = sample_bytes(image);
     for (std::size_t channel = 0; channel < image.components; ++channel) {
       for (std::size_t i = 0; i < plane; ++i)
-        pixels[i * image.components + channel] = planes[channel * plane + i];
+        std::memcpy(pixels.data() + (i * image.components + channel) * bytes,
+                    planes.data() + (channel * plane + i) * bytes, bytes);
     }
   }
 

@@ -19,6 +19,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "sources/folder/folder_items.h"
@@ -159,7 +160,9 @@ class Reading {
     if (take_field_file(item, join(path, name))) return Verdict::kNone;
     if (fields_.may_be_beside(name)) return Verdict::kField;
     if (item.type == Type::kFile) {
-      if (has_any_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kImage;
+      if (has_any_image_name(name) || naming::has_npy_name(name) ||
+          looks_like_image(fd, items.c_name(i)))
+        return Verdict::kImage;
       return skipped(naming::kNotAnImage);
     }
     const bool leads_nowhere = item.error == ENOENT || item.error == ELOOP;

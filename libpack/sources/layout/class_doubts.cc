@@ -199,7 +199,13 @@ class ClassDoubts {
   void add_renderings() {
     for (const Layout::Root& root : layout_.roots) {
       if (root.given || root.archive) continue;
-      const Names same = renderings(contents_, root);
+      bool unlike = false;
+      const Names same = renderings(contents_, root, &unlike);
+      if (unlike && same.empty())
+        layout_.notes.emplace_back(
+            "the images of the class folders have the same numbers, as renderings of the same "
+            "pictures have; eight pairs that were looked at are unlike, so the folders are "
+            "classes");
       if (!same.empty())
         return add(DoubtKind::kLayout,
                    "the files in the folders " + quoted(same) +

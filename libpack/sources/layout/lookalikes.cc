@@ -1,6 +1,7 @@
 #include "sources/layout/lookalikes.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <map>
 #include <span>
@@ -8,10 +9,13 @@
 #include <unordered_map>
 
 #include "base/ascii.h"
+#include "codecs/perceptual_hash.h"
 #include "listing/globs.h"
 #include "listing/names.h"
+#include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/colour_rows.h"
+#include "packhorse/codecs/image_header.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse {
@@ -23,6 +27,9 @@ constexpr std::size_t kMostRenderings = 4;  // more folders may each number thei
 constexpr double kSameRatio = 1.05;         // of proportions, which sizes are rounded to
 constexpr std::size_t kMostLooks = 8;       // pairs of images that are looked at, of two folders
 constexpr std::size_t kMostLooksAtAll = 256;
+// Bits of 64 in which hashes of pictures differ (unlike_bits()): unlike ones in some 26, renderings
+// of one picture in fewer.
+constexpr int kUnlikeBits = 21, kMoreAlikeBits = 2;
 constexpr std::size_t kHashesInCommon = 16;
 constexpr std::size_t kMostSeparators = 3;  // in a companion's suffix
 constexpr std::size_t kMostNames = 8192;    // of files in a folder whose words are compared
@@ -103,6 +110,53 @@ bool same_proportions(const SourceContents& contents, std::size_t one, std::size
   };
   const double a = ratio(one), b = ratio(other);
   return a == 0 || b == 0 || (a < b * kSameRatio && b < a * kSameRatio);
+}
+
+std::optional<PictureHashes> hashes_of(const SourceContents& contents, std::size_t i) try {
+  const std::vector<std::byte> bytes = contents.look(contents.images[i]);
+  const ProbeResult found = probe_image(bytes);
+  if (!found.info) return std::nullopt;
+  const int eighths = decode_eighths(*found.info, kThumbnailSide, kThumbnailSide);
+  return picture_hashes(*open_colours(bytes, *found.info, {.eighths = eighths}), *found.info);
+} catch (const Error&) {  // packing will reject it
+  return std::nullopt;
+}
+
+/// The bits in which pictures differ, be one the other's negative, or show the other's edges.
+int unlike_bits(const PictureHashes& one, const PictureHashes& other) {
+  int least = 64;
+  for (const std::uint64_t a : {one.brightness, one.steepness})
+    for (const std::uint64_t b : {other.brightness, other.steepness}) {
+      const int bits = std::popcount(a ^ b);
+      least = std::min({least, bits, 64 - bits});
+    }
+  return least;
+}
+
+/// Whether pairs of images surely show unlike things: those of a pair are no more alike than
+/// others, and neither are those of one folder. False where there are too few to tell.
+bool are_unrelated(const SourceContents& contents,
+                   const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+  if (!contents.look || pairs.size() < kMostLooks) return false;
+  std::vector<PictureHashes> one, other;
+  for (std::size_t i = 0; i < kMostLooks; ++i) {
+    const auto a = hashes_of(contents, pairs[i].first);
+    const auto b = hashes_of(contents, pairs[i].second);
+    if (!a || !b) return false;
+    one.push_back(*a);
+    other.push_back(*b);
+  }
+  int paired = 0, crossed = 0, mine = 0, theirs = 0;
+  for (std::size_t i = 0; i < kMostLooks; ++i) {
+    const std::size_t next = (i + 1) % kMostLooks;
+    paired += unlike_bits(one[i], other[i]);
+    crossed += unlike_bits(one[i], other[next]);
+    mine += unlike_bits(one[i], one[next]);
+    theirs += unlike_bits(other[i], other[next]);
+  }
+  const int looks = static_cast<int>(kMostLooks);
+  return std::min({paired, crossed, mine, theirs}) >= kUnlikeBits * looks &&
+         paired + kMoreAlikeBits * looks >= crossed;
 }
 
 /// Calls visit(directory, first, last) for each run of images in one directory; a directory with
@@ -428,7 +482,8 @@ std::vector<std::string> numbered_parts(const std::set<std::string>& names) {
   return {};
 }
 
-std::vector<std::string> renderings(const SourceContents& contents, const Layout::Root& root) {
+std::vector<std::string> renderings(const SourceContents& contents, const Layout::Root& root,
+                                    bool* unlike) {
   std::map<std::string, ImageNames, std::less<>> classes;
   for (const bool first_look : {true, false})
     by_class(contents, root, [&](std::string_view name, std::size_t first, std::size_t last) {
@@ -455,7 +510,11 @@ std::vector<std::string> renderings(const SourceContents& contents, const Layout
     for (std::size_t i = 0; i < std::min(pairs.size(), kMostLooks); ++i, ++looks)
       if (looks < kMostLooksAtAll && !same_proportions(contents, pairs[i].first, pairs[i].second))
         return false;
-    return looks < kMostLooksAtAll;
+    const bool numbers = one.are_numbers() && other.are_numbers();
+    if (looks >= kMostLooksAtAll) return false;
+    if (!numbers || !are_unrelated(contents, pairs)) return true;
+    if (unlike != nullptr) *unlike = true;
+    return false;
   };
   // Folders that have most names in common have one of their least hashes in common.
   std::unordered_map<std::uint64_t, decltype(classes)::const_iterator> firsts;

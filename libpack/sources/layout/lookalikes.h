@@ -21,8 +21,10 @@ std::vector<std::string> numbered_parts(const std::set<std::string>& names);
 /// when there are none. What all images of a folder end with is no part of their names. Where
 /// the images are just numbered without a gap, folders are none if they have unlike numbers of
 /// images, or if there are more than four; with gaps, if there are more than four and the gaps
-/// differ. A sample of the names is compared, drawn by their hashes.
-std::vector<std::string> renderings(const SourceContents& contents, const Layout::Root& root);
+/// differ. A sample of the names is compared, drawn by their hashes. Folders of numbered images are
+/// none, either, if eight pairs of them surely look unlike: `unlike` is then set.
+std::vector<std::string> renderings(const SourceContents& contents, const Layout::Root& root,
+                                    bool* unlike = nullptr);
 
 /// Files in class folders that belong to others there by their names.
 struct Companions {

@@ -80,7 +80,7 @@ SourceContents::Look careful_look(
     std::function<void(const EntryTable::Entry&, std::vector<std::byte>&)> read);
 
 /// Turns images and rejects whose paths match one of the globs into skips, as if they were not
-/// there.
+/// there; then NumPy files, where there are other images.
 void leave_out(SourceContents& contents, const std::vector<std::string>& globs);
 
 }  // namespace packhorse

@@ -17,7 +17,7 @@ void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
     std::unique_lock lock(mutex_);
     in_use_ = true;
     if (passed_.erase(number) > 0 || files_.contains(number)) return;
-    const auto has_room = [&] { return bytes_ + bytes <= most_; };
+    const auto has_room = [&] { return bytes <= most_ && bytes_ <= most_ - bytes; };
     // Where nothing was taken for a moment, it is not waited for again until something is.
     if (!has_room() && stuck_) return;
     if (!changed_.wait_for(lock, kMoment, has_room)) {

@@ -117,7 +117,7 @@ class ObjectsSource final : public Source {
         contents.field_files.push_back({*path, object.bytes, object.stamp, at});
       } else if (fields.may_be_beside(*path)) {
         companions.emplace(*path, at);
-      } else if (naming::has_any_image_name(*path)) {
+      } else if (naming::has_any_image_name(*path) || naming::has_npy_name(*path)) {
         const auto [directory, name] = naming::directory_and_name(*path);
         contents.images.add(directory, name,
                             {.size = object.bytes, .stamp = object.stamp, .locator = at});

@@ -58,17 +58,20 @@ class Clues {
     if (name->key != key_) {
       end_of_run();
       key_ = name->key;
-      image_ = label_ = other_ = false;
+      image_ = label_ = other_ = array_ = false;
     }
     if (naming::has_any_image_name(path)) {
       image_ = true;
+    } else if (name->extension == "npy") {
+      array_ = true;
     } else {
       (wds::cut_last(name->extension).second == "cls" ? label_ : other_) = true;
     }
   }
 
   void end_of_run() {
-    if (!image_) return;
+    if (!image_ && !(array_ && label_)) return;  // a .npz holds arrays of many images
+    other_ = other_ || (image_ && array_);       // the array is a field of the image
     const bool in_folder = key_.find('/') != std::string::npos;
     if (label_ || (other_ && !in_folder)) samples_ = true;
     if (in_folder && other_) unclear_ = true;  // fields of an image
@@ -82,6 +85,7 @@ class Clues {
  private:
   std::string key_;
   bool image_ = false, label_ = false, other_ = false;
+  bool array_ = false;  ///< a NumPy file, the image of samples that have no other
   bool samples_ = false, unclear_ = false, bare_ = false;
 };
 

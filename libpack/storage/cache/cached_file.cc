@@ -38,8 +38,8 @@ CachedFile::State::State(std::shared_ptr<CacheDirectory> in, ShardFiles opened)
       lease_end{*cache},
       files(std::move(opened)),
       data_file(identity_of(files.data_fd.get())),
-      data(files.data_fd.get(), files.data.path),
-      runs(files.runs_fd.get(), files.runs.path),
+      data(files.data_fd.get(), files.data.path, true),
+      runs(files.runs_fd.get(), files.runs.path, true),
       claims(std::move(files.runs_fd), files.runs.path) {
   files.folder.reset();
   files.data_fd.reset();

@@ -66,7 +66,7 @@ void MemoryPieces::fetch(const PiecePtr& piece) {
   }
 }
 
-Bytes MemoryPieces::view(ByteRange range, Buffer& holder) {
+BytesLease MemoryPieces::view(ByteRange range) {
   const Clock::time_point begin = Clock::now();
   PiecePtr piece;
   bool waited = false;
@@ -92,8 +92,8 @@ Bytes MemoryPieces::view(ByteRange range, Buffer& holder) {
     ++events.waits;
     events.wait_ns += static_cast<std::uint64_t>((Clock::now() - begin).count());
   }
-  holder = piece->bytes;
-  return Bytes(*holder).subspan(range.offset - piece->range.offset, range.length);
+  return {Bytes(*piece->bytes).subspan(range.offset - piece->range.offset, range.length),
+          piece->bytes};
 }
 
 void MemoryPieces::prefetch(ByteRange range) {

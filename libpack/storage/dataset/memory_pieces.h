@@ -15,9 +15,8 @@ class MemoryPieces : public std::enable_shared_from_this<MemoryPieces> {
  public:
   explicit MemoryPieces(std::shared_ptr<ShardObject> object) : object_(std::move(object)) {}
 
-  /// The bytes of a range, which `holder` keeps. Waits for them. Throws what ShardObject::fetch()
-  /// throws.
-  Bytes view(ByteRange range, Buffer& holder);
+  /// The bytes of a range, with an owner. Waits for them. Throws what ShardObject::fetch() throws.
+  BytesLease view(ByteRange range);
   void prefetch(ByteRange range);
   /// Drops the pieces that a range lies in.
   void forget(ByteRange range);

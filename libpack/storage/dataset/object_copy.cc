@@ -39,6 +39,11 @@ class ObjectCopy {
 
   void run(const std::function<void(Bytes)>& take, const std::stop_token& stop) {
     UnderWay& under_way = arrivals_->under_way;
+    // Whatever ends this, also what `take` throws: requests write into `into_` until they are over.
+    const struct AllOver {
+      UnderWay& requests;
+      ~AllOver() { requests.wait_for(0); }
+    } all_over{under_way};
     for (std::size_t range = 0; range < ranges_; ++range) {
       if (stop.stop_requested() || !under_way.wait_for(kMostUnderWay - 1)) break;
       start(range);
@@ -48,7 +53,7 @@ class ObjectCopy {
     if (stop.stop_requested()) store_.interrupt();
     for (std::size_t left = kMostUnderWay; left-- > 0 && under_way.wait_for(left);)
       take_arrived(take);
-    under_way.finish();  // whatever ended it, requests write into `into_` until they are over
+    under_way.finish();
     if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
     take_arrived(take);
   }

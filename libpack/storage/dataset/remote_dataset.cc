@@ -31,6 +31,8 @@ constexpr const char* kUsualSplits[] = {"train", "val", "test"};
 constexpr std::size_t kMostFolders = 1'000'000;
 constexpr std::size_t kMostSplits = 100;
 constexpr int kSplitsAtOnce = 16;
+/// Of a sample: a storage may claim any size. Memory is taken as the pieces of it come.
+constexpr std::uint64_t kMostOfFile = std::uint64_t{4} << 30, kPieceOfFile = 64u << 20;
 
 class RemoteDataset;
 
@@ -123,13 +125,19 @@ class RemoteDataset final : public RemoteFiles {
   }
 
   std::string read(const RemoteFile& file) override {
-    std::string content(file.bytes, '\0');
-    if (file.bytes == 0) return content;
-    parts_.store->read_range({file.name,
-                              {0, file.bytes},
-                              file.bytes,
-                              file.tag,
-                              std::as_writable_bytes(std::span(content))});
+    if (file.bytes > kMostOfFile)
+      throw Error(ErrorKind::kRejected, "an object of " + std::to_string(file.bytes) +
+                                            " bytes, more than a file of a sample may have");
+    std::string content;
+    for (std::uint64_t at = 0; at < file.bytes; at = content.size()) {
+      const std::uint64_t bytes = std::min(file.bytes - at, kPieceOfFile);
+      content.resize(at + bytes);
+      parts_.store->read_range({file.name,
+                                {at, bytes},
+                                file.bytes,
+                                file.tag,
+                                std::as_writable_bytes(std::span(content).subspan(at))});
+    }
     return content;
   }
 

@@ -9,11 +9,10 @@ StoredShard::StoredShard(std::shared_ptr<ShardObject> object, std::shared_ptr<Ca
 
 StoredShard::~StoredShard() { object_->close(); }
 
-Bytes StoredShard::view(ByteRange range) {
+BytesLease StoredShard::view(ByteRange range) {
   if (range.length == 0) return {};
-  if (runs_ && runs_->ensure(range)) return runs_->at(range);
-  thread_local Buffer held;  // keeps the bytes of this thread's last view in place
-  return pieces_->view(range, held);
+  if (runs_ && runs_->ensure(range)) return {runs_->at(range)};
+  return pieces_->view(range);
 }
 
 void StoredShard::prefetch(ByteRange range) {

@@ -15,7 +15,7 @@ class StoredShard final : public RemoteShard {
   StoredShard(std::shared_ptr<ShardObject> object, std::shared_ptr<CachedFile> cached);
   ~StoredShard() override;
 
-  Bytes view(ByteRange range) override;
+  BytesLease view(ByteRange range) override;
   void prefetch(ByteRange range) override;
   void discard(ByteRange range) override;
   double resident_share() const override;

@@ -57,7 +57,6 @@ Judgement ObjectUpload::judge_condition(const HttpResponse& answer) const {
 
 bool ObjectUpload::put_whole() {
   refuse_changed(sha256(write_.content));
-  completing_ = true;
   const HttpResponse answer =
       send({.method = "PUT",
             .name = write_.name,
@@ -161,7 +160,6 @@ void ObjectUpload::refuse_changed(const std::string& sum) const {
 
 bool ObjectUpload::complete(const std::string& id) {
   const std::string text = completion_text(tags_);
-  completing_ = true;
   const HttpResponse answer =
       send({.method = "POST",
             .name = write_.name,

@@ -30,10 +30,8 @@ class ObjectUpload {
   bool in_parts() const;
   /// Removes parts that cost money, and that nobody sees: of uploads of this object that were
   /// killed, or whose begin was sent twice. A storage that does not say which there are keeps them.
-  /// Call it before and after run(); whoever sends the same object at this time has to begin anew.
+  /// Call it when the object is there: whoever sends it at this time gets an error.
   void clear_leftovers();
-  /// After an error: whether what completes the upload has been sent.
-  bool may_be_complete() const { return completing_; }
 
  private:
   using Judge = std::function<Judgement(const HttpResponse&)>;
@@ -56,7 +54,6 @@ class ObjectUpload {
   const std::string key_, shown_;
   const ObjectWrite& write_;
   std::vector<std::string> tags_;  ///< of the parts, by their numbers
-  bool completing_ = false;
 };
 
 }  // namespace packhorse

@@ -1,6 +1,8 @@
 #include "storage/http/transfer.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <charconv>
@@ -21,6 +23,8 @@ constexpr std::size_t kMostErrorBody = 64u << 10;   ///< kept of an answer that 
 constexpr std::uint64_t kMostErrorRead = 1u << 20;  ///< read of it, so that its connection stays
 constexpr long kMostRedirects = 5;
 constexpr long kReadBuffer = 256L << 10;
+constexpr int kPatience = 30;                ///< times the time of a stall, before pace counts
+constexpr std::uint64_t kLeastSpeed = 1024;  ///< bytes a second, on the whole
 
 template <class Value>
 void set_option(CURL* handle, CURLoption option, Value value) {
@@ -51,6 +55,30 @@ bool may_follow(const HttpRequest& request) {
 /// Metadata of machines and containers come from link-local addresses, never through a proxy.
 bool is_link_local(std::string_view url) {
   return url.starts_with("http://169.254.") || url.starts_with("http://[fd00:ec2:");
+}
+/// Link-local addresses of IPv4 and IPv6, and that of AWS' metadata.
+bool is_link_local_address(std::string_view text) {
+  const std::string address(text.substr(0, text.find('%')));
+  in_addr four{};
+  if (::inet_pton(AF_INET, address.c_str(), &four) == 1)
+    return (ntohl(four.s_addr) >> 16) == 0xa9fe;
+  in6_addr six{};
+  if (::inet_pton(AF_INET6, address.c_str(), &six) != 1) return false;
+  const std::uint8_t* const bytes = six.s6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&six)) return bytes[12] == 0xa9 && bytes[13] == 0xfe;
+  return IN6_IS_ADDR_LINKLOCAL(&six) ||
+         (bytes[0] == 0xfd && bytes[1] == 0 && bytes[2] == 0x0e && bytes[3] == 0xc2);
+}
+
+/// Whether a URL, or what stands for one in a redirect, names such an address as its host.
+bool has_link_local_host(std::string_view url) {
+  const std::size_t slashes = url.find("//");
+  if (slashes == std::string_view::npos || (slashes > 0 && url[slashes - 1] != ':')) return false;
+  url.remove_prefix(slashes + 2);
+  url = url.substr(0, url.find_first_of("/?#"));
+  url.remove_prefix(std::min(url.rfind('@') + 1, url.size()));
+  if (url.starts_with('[')) return is_link_local_address(url.substr(1, url.find(']') - 1));
+  return is_link_local_address(url.substr(0, url.find(':')));
 }
 
 std::optional<std::uint64_t> whole_number(std::string_view text) {
@@ -208,11 +236,14 @@ void Transfer::set_callbacks(CURL* handle) {
       return bytes + 1;
     }
   };
-  const curl_prereq_callback connected = [](void* self, char*, char*, int, int) {
+  const curl_prereq_callback connected = [](void* self, char* address, char*, int, int) {
     auto* transfer = static_cast<Transfer*>(self);
     transfer->connected_ = true;
     transfer->heard_ = Clock::now();
-    return CURL_PREREQFUNC_OK;
+    const bool led = transfer->led_ && address != nullptr && is_link_local_address(address) &&
+                     !has_link_local_host(transfer->request_.url);
+    if (led) transfer->refuse_link_local();
+    return led ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
   };
   const curl_xferinfo_callback progress = [](void* self, curl_off_t, curl_off_t, curl_off_t,
                                              curl_off_t sent) {
@@ -234,7 +265,16 @@ void Transfer::set_callbacks(CURL* handle) {
 }
 
 Transfer::Clock::time_point Transfer::deadline() const {
-  return connected_ ? heard_ + stall_ : began_ + connect_ + stall_;
+  if (!connected_) return began_ + connect_ + stall_;
+  return std::min(heard_ + stall_, pace_ends());
+}
+
+/// When it has been too slow as a whole: a server may send a byte now and then for ever.
+Transfer::Clock::time_point Transfer::pace_ends() const {
+  const std::uint64_t moved = received_ + header_bytes_ + static_cast<std::uint64_t>(sent_);
+  constexpr std::uint64_t kMostSeconds = 1'000'000'000;
+  return began_ + connect_ + kPatience * stall_ +
+         std::chrono::seconds(std::min(moved / kLeastSpeed, kMostSeconds));
 }
 
 bool Transfer::refuse(ErrorKind kind, const std::string& what) {
@@ -258,9 +298,18 @@ bool Transfer::take_header(std::string_view line) {
   if (trimmed(line).empty()) return take_head_end();
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0) return true;
-  response_.headers.emplace_back(lower_case(trimmed(line.substr(0, colon))),
-                                 std::string(trimmed(line.substr(colon + 1))));
-  return true;
+  const auto& [name, value] = response_.headers.emplace_back(
+      lower_case(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
+  if (name != "location") return true;
+  led_ = true;  // the address itself is looked at once it is connected; but it may not answer
+  return has_link_local_host(value) && !has_link_local_host(request_.url) ? refuse_link_local()
+                                                                          : true;
+}
+
+/// A server may lead to what only this machine can reach: the metadata of its host.
+bool Transfer::refuse_link_local() {
+  response_ = {};  // which is judged where there is one
+  return refuse(ErrorKind::kUnsupported, "the server leads to a link-local address");
 }
 
 /// Stops before the body of an answer whose length is not what it must be.
@@ -341,10 +390,15 @@ void Transfer::end(CURLcode code) {
 }
 
 void Transfer::end_stalled() {
-  end_by(std::make_exception_ptr(Error(ErrorKind::kIo,
-                                       fmt::format("nothing came from the server for {:.3g} s",
-                                                   std::chrono::duration<double>(stall_).count()),
-                                       request_.shown,
+  const auto seconds = [](Clock::duration time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  const bool slow = connected_ && pace_ends() < heard_ + stall_;
+  const std::string what =
+      slow ? fmt::format("the server is too slow: {} bytes in {:.3g} s", received_,
+                         seconds(Clock::now() - began_))
+           : fmt::format("nothing came from the server for {:.3g} s", seconds(stall_));
+  end_by(std::make_exception_ptr(Error(ErrorKind::kIo, what, request_.shown,
                                        "check the network; the time is in the storage's options")),
          true);
 }

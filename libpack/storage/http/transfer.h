@@ -42,10 +42,12 @@ class Transfer {
   void set_headers(CURL* handle);
   void set_limits(CURL* handle, const StorageOptions& options, const std::string& certificates);
   void set_callbacks(CURL* handle);
+  Clock::time_point pace_ends() const;
   bool take_header(std::string_view line);
   bool take_head_end();
   bool take_body(Bytes piece);
   bool refuse(ErrorKind kind, const std::string& what);
+  bool refuse_link_local();
   std::exception_ptr failure_of(CURLcode code, bool* may_repeat) const;
   bool is_success() const { return response_.status >= 200 && response_.status <= 299; }
 
@@ -62,6 +64,7 @@ class Transfer {
   std::uint64_t received_ = 0;
   std::int64_t sent_ = 0;
   bool connected_ = false;
+  bool led_ = false;  ///< an answer led elsewhere
   Clock::time_point began_{}, heard_{};
   char reason_[CURL_ERROR_SIZE] = {};
 };

@@ -53,6 +53,11 @@ void UrlCommand::forget(const std::string& name) {
 
 std::string UrlCommand::run(const std::string& name) const {
   const std::string& program = command_.front();
+  if (name.starts_with('-'))
+    throw Error(
+        ErrorKind::kUnsupported,
+        "an object's name begins with '-': the command for URLs would take it for an option", name,
+        "name the object otherwise");
   // env looks for the program where a shell would.
   std::vector<std::string> command = {"/usr/bin/env", "--"};
   command.insert(command.end(), command_.begin(), command_.end());

@@ -143,22 +143,20 @@ bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
     const std::optional<ObjectInfo> info = is_there(write.name);
     return info && info->bytes == write.content.size() && info->sha256 == write.sha256;
   };
-  // Beside questions that take as long.
-  const auto clear_meanwhile = [&] {
-    return upload.in_parts() ? std::jthread([&] { upload.clear_leftovers(); }) : std::jthread();
-  };
-  {
-    const std::jthread clearing = clear_meanwhile();
-    // Not every storage keeps the condition, and what will be refused need not be sent.
-    if (is_there(write.name)) return false;
-  }
+  // Not every storage keeps the condition, and what will be refused need not be sent.
+  if (is_there(write.name)) return false;
   try {
     if (!upload.run(stop)) return false;
   } catch (const Error& error) {
-    // The answer to what completed it may be lost, and the storage then refuses to do it again.
-    if (error.kind() == ErrorKind::kInterrupted || !upload.may_be_complete() || !is_stored()) throw;
+    // The answer to what completed it may be lost, and the storage then refuses to do it again. Or
+    // another writer has stored the object, and has ended all other uploads of it.
+    if (error.kind() == ErrorKind::kInterrupted || !is_there(write.name)) throw;
+    if (!is_stored()) return false;
   }
-  const std::jthread clearing = clear_meanwhile();
+  // Beside a question that takes as long. Not before the object is there: uploads may be those of
+  // writers that are at it, of which one must come to an end.
+  const std::jthread clearing =
+      upload.in_parts() ? std::jthread([&] { upload.clear_leftovers(); }) : std::jthread();
   if (is_stored()) return true;
   throw Error(ErrorKind::kCorrupt, "what was stored is not what was sent", url.shown(),
               "remove it there, and try again; if it stays so, ask whoever runs the storage");

@@ -116,6 +116,12 @@ def png(width, height, depth=8, colour=2, data=None, before=b"", interlace=0):
     return png_header(width, height, depth, colour, interlace) + before + chunk(b"IDAT", data) + chunk(b"IEND")
 
 
+def texts(count):
+    """As many texts of nearly 8 MiB, which is what libpng takes of one."""
+    packed = zlib.compress(b"x" * 7_900_000, 9)
+    return b"".join(chunk(b"zTXt", b"k%d\0\0" % i + packed) for i in range(count))
+
+
 # --- others ---
 
 
@@ -180,6 +186,7 @@ def files():
         "png-interlaced-8000x8000.png": lambda: png(8000, 8000, 16, 6, interlace=1),
         "png-1-bit-13000x13000.png": lambda: png(13000, 13000, 1, 0),
         "png-text-bomb.png": lambda: png(4, 4, before=chunk(b"zTXt", b"k\0\0" + zeros_deflated(512 * MIB))),
+        "png-many-texts.png": lambda: png(64, 48, 8, 0, before=texts(990)),
         "png-profile-bomb.png": lambda: png(4, 4, before=chunk(b"iCCP", b"k\0\0" + zeros_deflated(512 * MIB))),
         "png-100000-chunks.png": lambda: png(4, 4, before=chunk(b"tEXt", b"k\0v") * 100_000),
         "tiff-directory-loop.tiff": tiff(picture(4, 4), next_directory=8),

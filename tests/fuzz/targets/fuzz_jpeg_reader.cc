@@ -2,6 +2,7 @@
 // windows, scales.
 #include "decode/jpeg_decoder.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/codecs/image_header.h"
 #include "support/fuzz.h"
 
 namespace {

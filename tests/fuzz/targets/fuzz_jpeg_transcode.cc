@@ -1,4 +1,5 @@
 // The lossless transcode of the image mode "roi", and the table that it leaves in its files.
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/jpeg/roi_layout.h"
 #include "packhorse/transforms/transform.h"
 #include "support/fuzz.h"

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/transforms/transform.h"
 
 namespace packhorse::reader::test {

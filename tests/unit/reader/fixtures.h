@@ -63,8 +63,10 @@ class MemoryDataset : public Dataset {
   std::vector<std::filesystem::path> files() const override { return {}; }
   std::string format() const override { return "memory"; }
   std::string image_mode() const override { return "original"; }
+  ImageInfo image(std::size_t i) const override { return on_image ? on_image(i) : ImageInfo{}; }
 
   std::function<void(std::size_t)> on_read;
+  std::function<ImageInfo(std::size_t)> on_image;  ///< as an index would say
   std::vector<File>& contents() { return files_; }
 
  private:

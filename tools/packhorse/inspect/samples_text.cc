@@ -44,6 +44,7 @@ Json sample_json(const PackedDataset& dataset, std::size_t sample) {
                {"width", image.width},
                {"height", image.height},
                {"components", image.components},
+               {"bits", image.bit_depth},
                {"orientation", image.orientation},
                {"kind", name_of(image.kind)},
                {"shard", dataset.manifest().shards[at.shard].file},

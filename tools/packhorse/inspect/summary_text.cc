@@ -52,11 +52,11 @@ std::string kind_words(const Summary& summary) {
   return words;
 }
 
-std::string_view colour_name(int components) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      "of unknown colours", "grey", "grey with alpha", "colour", "colour with alpha or CMYK"};
+std::string colour_name(int components) {
+  constexpr std::array kNames = {"of unknown colours", "grey", "grey with alpha", "colour",
+                                 "colour with alpha or CMYK"};
   const auto at = static_cast<std::size_t>(components);
-  return at < kNames.size() ? kNames[at] : kNames[0];
+  return at < kNames.size() ? kNames[at] : fmt::format("of {} bands", components);
 }
 
 std::string colour_words(const Summary& summary) {

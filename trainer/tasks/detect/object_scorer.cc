@@ -64,7 +64,7 @@ class PictureFinder {
 
   ImageInfo header_of(std::uint64_t sample) {
     try {
-      return decoder_.header(dataset_->view(sample, bytes_));
+      return decoder_.header(dataset_->view(sample, bytes_).bytes);
     } catch (const Error& error) {
       throw error_at(*dataset_, sample, error);
     }

@@ -27,7 +27,8 @@ struct AdoptOptions {
   TargetOptions targets = {};
   ForeignOptions shards;
   RejectLimit max_rejects;
-  std::uint64_t max_pixels = kDefaultMaxPixels;
+  /// Of what is in the shards, whose images are not decoded.
+  ImageLimits limits = ImageLimits::of_pixels(kDefaultMaxPixels);
   /// The processes in which the formats' libraries go through the shards (walkers/walkers.h), since
   /// a file from outside may crash them or keep them busy for ever. None: in this process.
   std::shared_ptr<WalkerPool> walkers = {};

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <stop_token>
 #include <vector>
@@ -18,11 +17,14 @@ struct StatsOptions {
   std::uint64_t seed = 0;    ///< decides which images
   int jobs = 0;              ///< threads; 0 = as many as the process may use
   ImageLimits limits = {};   ///< an image beyond them counts as one that cannot be decoded
+  /// Of the samples as they are stored (codecs/band_rows.h), instead of colours. All images must
+  /// have the same bands.
+  bool bands = false;
 };
 
-/// Values for red, green and blue, in [0, 1].
+/// Values for red, green and blue, in [0, 1]; or for each band.
 struct ChannelStats {
-  std::array<double, 3> mean{}, deviation{};  ///< the deviation divides by n, not by n - 1
+  std::vector<double> mean, deviation;  ///< the deviation divides by n, not by n - 1
 };
 
 struct DatasetStats {
@@ -35,8 +37,9 @@ struct DatasetStats {
 };
 
 /// Decodes whole images as they are stored, without resizing or cropping: grey counts as R = G = B,
-/// alpha is flattened onto black, 16 bits are scaled to 8. Sums are exact for each image and are
-/// added up in stored order, so the result depends on neither threads nor machine. Memory: one
+/// alpha is flattened onto black, 16 bits are scaled to 8; bands are taken as they are stored. Each
+/// image is summed up by itself, and the images in stored order, so the result does not depend on
+/// the number of threads. Memory: one
 /// image a thread, and one word for each image of a subset. Throws Error(kCorrupt | kUnsupported)
 /// naming shard and key for an image that is damaged or cannot be decoded, Error(kInterrupted).
 DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& options,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,13 @@ namespace packhorse {
 
 /// A view of bytes somebody else owns.
 using Bytes = std::span<const std::byte>;
+
+/// Bytes that stay in place as long as it lives, or a copy of it.
+struct BytesLease {
+  Bytes bytes = {};
+  /// Keeps them; null: who gave them does, and says for how long.
+  std::shared_ptr<const void> owner = {};
+};
 
 /// Where bytes lie in a file.
 struct ByteRange {

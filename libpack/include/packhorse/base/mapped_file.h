@@ -19,8 +19,9 @@ class MappedFile {
   MappedFile() = default;
   /// Throws Error(kNotFound | kIo).
   explicit MappedFile(const std::filesystem::path& path);
-  /// Maps an open file, which may be closed afterwards; `path` is for messages.
-  MappedFile(int fd, const std::filesystem::path& path);
+  /// Maps an open file, which may be closed afterwards; `path` is for messages. `written`: others
+  /// write into it while it is mapped, and what they write is seen; not all file systems can that.
+  MappedFile(int fd, const std::filesystem::path& path, bool written = false);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -32,8 +33,12 @@ class MappedFile {
   static void arm();
 
   /// True once a page could not be read: the file has been cut since it was mapped, or its disk
-  /// fails. bytes() shows zeros there.
+  /// fails. bytes() shows zeros there. What was read before this call came from a whole file if it
+  /// says no; of a page that still is there in part, only after watch_end().
   bool truncated() const;
+  /// From then on truncated() also tells a file that was cut in the page that was read, by its last
+  /// byte that is not zero, which is looked at each time.
+  void watch_end();
   /// Asks the kernel to load a range into memory, without waiting for it. A hint.
   void will_need(ByteRange range) const;
   /// Gives back the pages that were touched, so that the kernel is free to drop them from its
@@ -45,6 +50,7 @@ class MappedFile {
   friend struct Regions;
   Bytes bytes_;
   Region* region_ = nullptr;
+  const std::byte* end_mark_ = nullptr;  ///< of a watched file: its last byte that is not zero
 };
 
 }  // namespace packhorse

@@ -75,6 +75,7 @@ class PackedDataset {
   /// held. Throws Error(kCorrupt | kIo | kNotFound) in a dataset that opens shards as needed.
   std::shared_ptr<const ShardIndex> index(std::size_t shard) const;
   std::filesystem::path data_path(std::size_t shard) const;
+  /// Throws Error(kUsage) for a sample that it does not have, as all do that take one.
   Place place(std::size_t sample) const;
   /// The name of a sample in messages: its key, or "number 17" if the key is empty.
   std::string name_at(Place place) const;
@@ -87,12 +88,12 @@ class PackedDataset {
   const std::vector<std::string>& fields() const { return manifest_.fields; }
 
   /// One image's bytes, with their hash checked. They lie in the mapped file or, if the shard is
-  /// compressed, in memory of this thread; valid until the thread views another image or the
-  /// dataset goes. Throws Error(kCorrupt) naming shard and key when the bytes are not the ones that
-  /// were packed, Error(kIo) when the file was cut.
-  Bytes view(std::size_t sample) const;
-  /// Call this after the last use of a view(). Throws Error(kIo) when the file has been cut
-  /// meanwhile, so that the view may not have shown the whole image.
+  /// compressed or lies at a URL, in memory, and stay while they are held, but no longer than the
+  /// dataset. Throws Error(kCorrupt) naming shard and key when the bytes are not the ones that were
+  /// packed, Error(kIo) when the file was cut.
+  BytesLease view(std::size_t sample) const;
+  /// Call this after the last use of a view(), while it is held. Throws Error(kIo) when the file
+  /// has been cut meanwhile, so that the view may not have shown the whole image.
   void check_whole(std::size_t sample) const;
   /// A copy of view() in `out` (resized).
   void read(std::size_t sample, std::vector<std::byte>& out) const;
@@ -113,16 +114,14 @@ class PackedDataset {
 
  private:
   using ShardPtr = std::shared_ptr<const OpenShard>;
-  /// A shard, if it is open.
-  ShardPtr open_already(std::size_t number) const;
   /// A shard, opened if it is not.
   ShardPtr shard(std::size_t number) const;
   ShardPtr open_shard(std::size_t number) const;
-  Bytes view_range(const OpenShard& shard, Place at, ByteRange range) const;
-  Bytes view_anew(const OpenShard& shard, Place at, ByteRange range) const;
+  BytesLease view_range(const OpenShard& shard, Place at, ByteRange range) const;
+  BytesLease view_anew(const OpenShard& shard, Place at, ByteRange range) const;
   double remote_share() const;
   [[noreturn]] void refuse_other_bytes(Place at, std::string_view what) const;
-  Bytes frame_content(const OpenShard& shard, Place at) const;
+  BytesLease frame_content(const OpenShard& shard, Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   MappedFile map_data(const ShardRecord& record) const;
   DatasetDirectory directory_;

@@ -25,10 +25,9 @@ class RemoteShard {
  public:
   virtual ~RemoteShard() = default;
 
-  /// The bytes of a range, which must lie in the file: waits until they are there. They stay until
-  /// this thread asks for another range, of whatever shard, or the shard goes. Throws Error(kIo |
-  /// kNotFound | kCorrupt).
-  virtual Bytes view(ByteRange range) = 0;
+  /// The bytes of a range, which must lie in the file: waits until they are there. Without an owner
+  /// they stay as long as the shard. Throws Error(kIo | kNotFound | kCorrupt).
+  virtual BytesLease view(ByteRange range) = 0;
   /// Asks for a range that will be viewed soon, without waiting.
   virtual void prefetch(ByteRange range) = 0;
   /// Says that the bytes of a range are not the right ones: the next view() fetches them anew.

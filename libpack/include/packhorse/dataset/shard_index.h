@@ -97,8 +97,9 @@ enum class IndexCheck : std::uint8_t {
 /// why_not_of() says whether the index belongs to a dataset; only decoders can say whether an image
 /// is as the index describes it. With IndexCheck::kAsUsed, accessors of rows throw Error(kCorrupt |
 /// kIo) where the constructor would have. Thread-safe; views live as long as the object. Memory:
-/// the file's pages that are looked at, which the kernel can drop again. If the file is cut while
-/// it is open, the lost part reads as zeros, and truncated() says so.
+/// the file's pages that are looked at, which the kernel can drop again. Once the file is cut while
+/// it is open, accessors of rows throw Error(kIo), and truncated() says so. They throw
+/// Error(kUsage) for a row that there is not.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
@@ -116,30 +117,30 @@ class ShardIndex {
   std::size_t size() const { return samples_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
   /// The image's range in the data file or, when that is compressed, in its decompressed content.
-  ByteRange range(std::size_t i) const { return ranges_[checked(i)]; }
-  std::uint64_t hash(std::size_t i) const { return hashes_[checked(i)]; }
-  std::int64_t label(std::size_t i) const { return labels_[checked(i)]; }
-  ImageInfo image(std::size_t i) const { return stored_image(checked(i)); }
-  std::string_view key(std::size_t i) const { return text(key_ends_, keys_, checked(i)); }
-  std::string_view path(std::size_t i) const { return text(path_ends_, paths_, checked(i)); }
+  ByteRange range(std::size_t i) const { return whole(ranges_[checked(i)]); }
+  std::uint64_t hash(std::size_t i) const { return whole(hashes_[checked(i)]); }
+  std::int64_t label(std::size_t i) const { return whole(labels_[checked(i)]); }
+  ImageInfo image(std::size_t i) const { return whole(stored_image(checked(i))); }
+  std::string_view key(std::size_t i) const { return whole(text(key_ends_, keys_, checked(i))); }
+  std::string_view path(std::size_t i) const { return whole(text(path_ends_, paths_, checked(i))); }
 
   /// Names of the extra fields, sorted.
   const std::vector<std::string>& fields() const { return fields_; }
   /// Like range(), for a field by its place in fields(); kAbsent where the sample has none.
   ByteRange field_range(std::size_t i, std::size_t field) const {
-    return field_ranges_[checked(i) * fields_.size() + field];
+    return whole(field_ranges_[checked(i) * fields_.size() + field]);
   }
   bool has_field(std::size_t i, std::size_t field) const {
     return field_range(i, field).offset != kAbsent.offset;
   }
   std::uint64_t field_hash(std::size_t i, std::size_t field) const {
-    return field_hashes_[checked(i) * fields_.size() + field];
+    return whole(field_hashes_[checked(i) * fields_.size() + field]);
   }
 
   /// Whether samples lie in frames, which are read and decompressed as a whole.
   bool compressed() const { return compressed_; }
   /// The sample's frame; only when compressed. All ranges of the sample lie in its content.
-  Frame frame(std::size_t i) const { return frames_[checked(i)]; }
+  Frame frame(std::size_t i) const { return whole(frames_[checked(i)]); }
 
   bool truncated() const { return file_.truncated(); }
 
@@ -155,8 +156,19 @@ class ShardIndex {
   void check_images(std::size_t first, std::size_t behind) const;
   void check_labels(std::size_t first, std::size_t behind) const;
   void check_block_of(std::size_t row) const;
+  [[noreturn]] void refuse_row(std::size_t i) const;
+  [[noreturn]] void refuse_cut() const;
+  /// `value`, which was read while the file was whole.
+  template <class T>
+  T whole(T value) const {
+    if (file_.truncated()) [[unlikely]]
+      refuse_cut();
+    return value;
+  }
   /// `i`, a row that is checked.
   std::size_t checked(std::size_t i) const {
+    if (i >= samples_) [[unlikely]]
+      refuse_row(i);
     if (blocks_) [[unlikely]]
       check_block_of(i);
     return i;

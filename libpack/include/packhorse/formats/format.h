@@ -59,6 +59,9 @@ struct StoredSample {
   std::int64_t label = 0;          ///< -1: the shard holds none for this sample
   Bytes bytes;                     ///< lives until the next call on the same reader
   std::vector<Field> fields = {};  ///< by name; views live as long as `bytes`
+  bool in_npy = false;             ///< `bytes` are a NumPy file, perhaps around raw pixels
+  /// What the index names as the image. Throws Error(kCorrupt).
+  Bytes image(ImageKind kind) const;
 };
 
 /// Reads a shard through the format's own library and nothing of packhorse's index. Slow and

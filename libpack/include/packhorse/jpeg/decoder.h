@@ -17,15 +17,16 @@
 ///     const jpeg::Result result = jpeg::decode(file, window, {pixels, 3 * window.width}, scratch);
 ///     if (!result.done()) ...  // ask libjpeg; name_of(result.reason) says why
 ///
-/// Takes 8-bit Huffman-coded baseline and extended pictures of one scan: grey, and YCbCr at 4:4:4,
-/// 4:2:2, 4:4:0 and 4:2:0, with and without restart markers. docs/jpeg.md has the whole list.
+/// Takes 8-bit Huffman-coded pictures, baseline and extended ones of one scan and progressive ones
+/// that are complete: grey, and YCbCr at 4:4:4, 4:2:2, 4:4:0 and 4:2:0, with and without restart
+/// markers. docs/jpeg.md has the whole list.
 namespace packhorse::jpeg {
 
 /// Why a picture was not decoded.
 enum class Reason : std::uint8_t {
   kNone,         ///< it was decoded
   kDamaged,      ///< or unusual in a way that libjpeg might forgive
-  kProgressive,  ///< or lossless or hierarchical
+  kProgressive,  ///< and damaged, incomplete or unusual; or lossless or hierarchical
   kArithmetic,   ///< coding
   kTwelveBit,    ///< samples of another depth than 8
   kComponents,   ///< two, or four: CMYK, YCCK
@@ -79,7 +80,7 @@ struct Result {
 };
 
 /// Memory and tables kept between pictures: about half a megabyte, more for windows of thousands of
-/// columns. One thread at a time.
+/// columns, and up to 4 MiB for progressive pictures. One thread at a time.
 class Scratch {
  public:
   Scratch();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "packhorse/base/bytes.h"
 
@@ -38,6 +39,12 @@ enum Marker : std::uint8_t {
 
 constexpr bool is_start_of_frame(std::uint8_t marker) {
   return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != 0xc8 && marker != kDac;
+}
+
+/// Whether a segment says where further pictures lie behind the first (CIPA DC-007, MP Index IFD):
+/// previews, the gain map of Ultra HDR.
+inline bool is_picture_index(std::uint8_t marker, Bytes body) {
+  return marker == kApp2 && as_text(body).starts_with(std::string_view("MPF\0", 4));
 }
 
 /// Markers without a length or content: TEM, RSTn, SOI, EOI; and 0, which is none.

@@ -23,7 +23,8 @@ namespace packhorse {
 struct StorageOptions {
   /// Requests that may be under way at once. They are found by trying, up to this.
   int most_requests = 64;
-  /// A request that gets no byte for so long is repeated.
+  /// A request that gets no byte for so long is repeated; so is one that has taken 30 times as long
+  /// and moved less than 1 KiB a second beyond that.
   std::chrono::milliseconds stall{20'000};
   std::chrono::milliseconds connect{10'000};
   /// Repetitions of one request after 429, 5xx, a broken connection or a stall, and the time that

@@ -60,6 +60,11 @@ struct Objects {
   friend bool operator==(const Objects&, const Objects&) = default;
 };
 
+/// Refuses masks and outlines that take more work than the image they are of: together they may
+/// cover `size` (height and width) 1024 times, and outlines may be 1024 times as long as both its
+/// sides. A small file can hold far more. Throws Error(kUnsupported).
+void check_masks(const Objects& objects, std::uint32_t height, std::uint32_t width);
+
 /// The bytes in which a shard holds them (docs/formats/objects.md): the columns that are not empty,
 /// little-endian, one after the other.
 std::vector<std::byte> encode_objects(const Objects& objects);

@@ -46,8 +46,9 @@ Box box_of(std::span<const std::uint32_t> counts, MaskSize size);
 /// The pixels inside a polygon, closed by itself. Its corners may lie outside the mask. Throws
 /// Error(kUnsupported) for corners beyond 2^17.
 RunLengths fill_polygon(std::span<const Point> corners, MaskSize size);
-/// The pixels that are inside any of two masks of one size. Counts as checked.
+/// The pixels that are inside any of some masks of one size. Counts as checked.
 RunLengths merge_masks(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+RunLengths merge_masks(std::vector<RunLengths> masks);
 /// The pixels that are inside of the first mask and not of the second, of one size. Counts as
 /// checked.
 RunLengths subtract_mask(std::span<const std::uint32_t> from, std::span<const std::uint32_t> mask);

@@ -19,6 +19,7 @@ struct TransformOptions {
   enum class Chroma { kAsSource, k420 } chroma = Chroma::kAsSource;  ///< resize
   int size = 256;                                                    ///< raw: width and height
   enum class Fit { kCrop, kLetterbox } fit = Fit::kCrop;             ///< raw
+  enum class Codec { kPng, kWebp } codec = Codec::kPng;  ///< lossless: what images become
   /// Throws Error(kUsage) naming the first setting that makes no sense.
   void validate() const;
   /// Parses the text that TransformKind::settings makes. Throws Error(kUnsupported) for settings

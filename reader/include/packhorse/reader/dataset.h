@@ -43,6 +43,9 @@ class Dataset {
   /// Throws Error(kNotFound | kUsage) for what is no file.
   static std::shared_ptr<const Dataset> of_files(std::vector<std::filesystem::path> files);
 
+  /// The same for copies of a dataset: a packed one's id, which another packing of the same samples
+  /// has not, or a hash of a folder's paths, labels and sizes. Empty when nothing tells.
+  virtual std::string id() const { return {}; }
   virtual std::size_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
   virtual std::int64_t label(std::size_t i) const = 0;
@@ -55,12 +58,11 @@ class Dataset {
   /// Error(kCorrupt) with its key when the bytes are not the packed ones. Other errors: kIo,
   /// kNotFound.
   virtual void read(std::size_t i, std::vector<std::byte>& out) const = 0;
-  /// Returns the same bytes without a copy where the dataset can: in memory of its own, or in
-  /// `scratch`. Valid until this thread asks for another sample, `scratch` changes or the dataset
-  /// is destroyed.
-  virtual Bytes view(std::size_t i, std::vector<std::byte>& scratch) const {
+  /// Returns the same bytes without a copy where the dataset can: in memory of its own, where they
+  /// stay while they are held, or in `scratch`, until that changes; never longer than the dataset.
+  virtual BytesLease view(std::size_t i, std::vector<std::byte>& scratch) const {
     read(i, scratch);
-    return scratch;
+    return {scratch};
   }
   /// Names of what samples may have besides their image, sorted.
   virtual const std::vector<std::string>& fields() const;
@@ -69,8 +71,8 @@ class Dataset {
   /// Reads a field, by its place in fields(), into `out` (resized); its hash is checked as an
   /// image's is. Returns false when the sample has none.
   virtual bool read_field(std::size_t, std::size_t, std::vector<std::byte>&) const { return false; }
-  /// Call this after the last use of a view(): throws Error(kIo) when its file was truncated
-  /// meanwhile.
+  /// Call this after the last use of a view(), while it is held: throws Error(kIo) when its file
+  /// was truncated meanwhile.
   virtual void check_whole(std::size_t) const {}
 
   /// The index in files() of the file that holds sample i; equal for neighbours that are as fast to
@@ -93,6 +95,9 @@ class Dataset {
   virtual std::string describe(std::size_t i) const = 0;
   /// What the sample is called where it lies: its key, or its file's path.
   virtual std::string name(std::size_t i) const { return describe(i); }
+  /// The path that sample i had in the source it comes from, such as "cats/1.jpg"; empty where
+  /// nothing tells.
+  virtual std::string source_path(std::size_t) const { return {}; }
   /// Files that read() reads from, for dropping them from the page cache or counting them; none of
   /// a dataset at a URL.
   virtual std::vector<std::filesystem::path> files() const = 0;

@@ -24,11 +24,22 @@ enum class ScaledDct {
   kWhenCovered,  ///< where the scaled crop still has the output's pixels, in width and height
 };
 
+/// Which samples of each pixel are wanted, where they are not colours of 8 bits.
+struct BandChoice {
+  std::vector<int> numbers = {};  ///< of the bands, counted from 0; empty: colours are wanted
+  int of = 0;                     ///< bands that an image must have; 0: any number
+  int bits = 0;                   ///< of its samples: 8, 16, or 32 for floats; 0: 8 or 16
+};
+
 struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
   ScaledDct scaled_dct = ScaledDct::kOff;
-  PixelAugment pixels = {};  ///< applied to the pixels of decode()
-  ImageLimits limits = {};   ///< images beyond are not decoded
+  PixelAugment pixels = {};  ///< applied to the pixels of decode(); only for colours
+  /// Where it names bands, pixels are these, each a float, wherever RGB of 8 bits is spoken of
+  /// below: integers as fractions of the highest number of their bits, floats as they are stored.
+  /// Nothing is left encoded then, and JPEGs are decoded at full size.
+  BandChoice bands = {};
+  ImageLimits limits = {};  ///< images beyond are not decoded
 };
 
 /// A JPEG left for somebody else to decode, such as a GPU, and what to make of its pixels.
@@ -38,9 +49,9 @@ struct EncodedSample {
   CropPlan plan = {};         ///< for that picture
 };
 
-/// The pixels that pictures are drawn into: RGB, 8 bit, rows one after the other.
+/// The pixels that pictures are drawn into, rows one after the other.
 struct DrawTarget {
-  std::span<std::uint8_t> pixels;  ///< height x width x 3
+  std::span<std::uint8_t> pixels;  ///< height x width x Decoder::bytes_of_pixel()
   ImageSize size;
 };
 
@@ -51,18 +62,18 @@ struct DecodeCounters {
   std::array<std::uint64_t, jpeg::kReasons> by_libjpeg{};
 };
 
-/// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. JPEGs are scaled row by row
-/// while they are decoded. Where that is impossible it keeps buffers between calls, which grow to
-/// the largest crop seen. One thread at a time: use one Decoder per thread.
+/// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Images are scaled row by row
+/// while they are decoded. It keeps buffers between calls, for some rows of the widest crop, and
+/// where pictures are warped for the largest. One thread at a time: use one Decoder per thread.
 ///
 /// JPEGs go through packhorse::jpeg, those it refuses through libjpeg-turbo, with the same pixels
 /// as a full decode. In a file packed with `--image roi` or `resize` only the restart segments of
 /// the crop are read; in any other, everything above the crop's end is parsed, but only the crop's
-/// blocks are transformed. PGM and PPM are read here, everything else through OpenCV. Raw pixels
-/// have no header, so the caller must describe them: `known` is their Dataset::image(); any other
-/// kind than kRaw in it is ignored in favour of what the bytes say. Grey is repeated into three
-/// channels, alpha is flattened onto black, 16 bit is scaled to 8, CMYK is converted without a
-/// profile.
+/// blocks are transformed. All other kinds go through packhorse/codecs/colour_rows.h, which says
+/// how samples become colours; grey is repeated into three channels. Raw pixels have no header, so
+/// the caller must describe them: `known` is their Dataset::image(); of another kind than kRaw in
+/// it only matters that the sample was packed, so that of an animation the first frame is taken,
+/// and the bytes say the rest.
 ///
 /// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
 /// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
@@ -110,6 +121,9 @@ class Decoder {
   /// Decodes the whole picture, upright: out holds height x width x 3 bytes.
   void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
                    const ImageInfo& known = {});
+
+  /// Of each pixel that it writes: 3, or four for each band.
+  std::size_t bytes_of_pixel() const;
 
   /// Counts of all that this Decoder has decoded.
   DecodeCounters counters() const;

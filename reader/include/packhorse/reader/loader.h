@@ -49,6 +49,14 @@ enum class Stage { kRead, kDecode };
 using StageObserver = std::function<void(Stage stage, std::chrono::steady_clock::time_point begin,
                                          std::chrono::steady_clock::time_point end)>;
 
+/// The samples of pixels as they are stored, where those are more than colours of 8 bits: bands of
+/// other light, 16 bits, floating-point numbers, an alpha.
+struct BandOptions {
+  std::vector<int> numbers = {};  ///< of the bands, counted from 0; empty: all
+  int of = 0;                     ///< bands that images must have; 0: any number
+  bool mixed_bits = false;        ///< take images of 8 and 16 bits together
+};
+
 struct LoaderOptions {
   std::int64_t batch_size = 64;
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
@@ -60,6 +68,10 @@ struct LoaderOptions {
   /// From this epoch on, each sample is one picture: no Mosaic, Copy-Paste or Mixup, which
   /// detectors do without at the end of their training. Needs a DetectionAugment with one of them.
   std::optional<std::uint64_t> close_mosaic_from = {};
+  /// What samples are made of, instead of colours of 8 bits. All images must have the same bands,
+  /// or those that are named, and as many bits. Then `pixels` must do nothing, a background is
+  /// grey, and `format` may be kUint16.
+  std::optional<BandOptions> bands = {};
   PixelFormat format = {};        ///< type, layout and scale of the numbers in Batch::images()
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
@@ -122,9 +134,12 @@ class Batch {
   std::int64_t size() const { return size_; }
   int height() const { return image_.height; }  ///< of each image, in pixels
   int width() const { return image_.width; }
-  /// [size, height, width, 3], or as LoaderOptions::format says: then, the bytes of these numbers.
+  int channels() const { return channels_; }  ///< 3, or as many as LoaderOptions::bands gives
+  /// [size, height, width, channels], or as LoaderOptions::format says: then, the bytes of these
+  /// numbers.
   std::span<std::uint8_t> images() const { return images_; }
-  /// images() where LoaderOptions::format says float32; T = std::uint16_t for the bits of float16.
+  /// images() where LoaderOptions::format says float32; T = std::uint16_t for uint16, and for the
+  /// bits of float16.
   template <class T = float>
   std::span<T> images_as() const {
     return {reinterpret_cast<T*>(images_.data()), images_.size() / sizeof(T)};
@@ -159,6 +174,7 @@ class Batch {
   std::span<const std::uint64_t> samples_;
   std::span<const EncodedSample> encoded_;
   ImageSize image_ = {};
+  int channels_ = 3;
   BatchTargets* targets_ = nullptr;
 };
 

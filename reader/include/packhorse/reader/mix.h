@@ -50,6 +50,8 @@ double draw_beta(double alpha, SampleRandom& random);
 /// lambda x own + (1 - lambda) x other, in place; lambda is rounded to a multiple of 1/256, pixels
 /// to the nearest level. Both have the same size.
 void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda);
+/// The same of floats, which are not rounded.
+void blend(std::span<float> own, std::span<const float> other, double lambda);
 
 /// The label of each sample's partner; in an unmixed batch, of the sample itself.
 std::vector<std::int64_t> partner_labels(const MixPlan& plan, std::span<const std::int64_t> labels);

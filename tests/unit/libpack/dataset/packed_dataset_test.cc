@@ -106,6 +106,83 @@ TEST_CASE("packed dataset: two open at a time on one thread are not mixed up") {
   CHECK(image_of(again, 2) == image_of(a, 2) + "other");
 }
 
+TEST_CASE("packed dataset: views stay while they are held, whatever else the thread asks for") {
+  for (const MadeDataset& made : all_kinds()) {
+    CAPTURE(made.format);
+    CAPTURE(made.zstd_level);
+    const TemporaryDirectory directory;
+    made.write(directory / "out");
+    const PackedDataset dataset(directory / "out");
+    std::vector<BytesLease> held;
+    for (std::size_t i = 0; i < dataset.size(); ++i) {
+      held.push_back(dataset.view(i));
+      for (std::size_t field = 0; field < made.fields.size(); ++field)
+        static_cast<void>(field_of(dataset, dataset.size() - 1 - i, field));
+    }
+    for (std::size_t i = 0; i < dataset.size(); ++i)
+      CHECK(as_text(held[i].bytes) == made.rows[i].bytes);
+  }
+}
+
+TEST_CASE("packed dataset: a sample that there is not is refused") {
+  const TemporaryDirectory directory;
+  made("wds").write(directory / "out");
+  const PackedDataset dataset(directory / "out");
+  for (const std::size_t beyond : {std::size_t{10}, std::size_t{11}, ~std::size_t{0}}) {
+    CHECK(kind_of_error([&] { dataset.view(beyond); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] { image_of(dataset, beyond); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] { field_of(dataset, beyond, 0); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] { dataset.image(beyond); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] { dataset.index(0)->range(beyond); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] { dataset.index(0)->label(beyond); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] { dataset.index(0)->key(beyond); }) == ErrorKind::kUsage);
+  }
+}
+
+TEST_CASE("packed dataset: an index that is cut while it is open shows what it held, or fails") {
+  const TemporaryDirectory directory;
+  ShardIndexWriter writer({"json"});
+  constexpr std::size_t kRows = 300;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    IndexEntry entry;
+    entry.range = {i * 1000, 900};
+    entry.hash = i * 0x9e3779b97f4a7c15u;
+    entry.label = static_cast<std::int64_t>(i % 7);
+    entry.image = {ImageKind::kJpeg, 3, 8, 1, 10, 20};
+    entry.key = "key " + std::to_string(i);
+    entry.path = "class/" + std::to_string(i) + ".jpg";
+    entry.fields = {{i * 1000 + 900, 100}};
+    entry.field_hashes = {i + 1};
+    writer.add(entry);
+  }
+  const std::string file = writer.serialise(kRows * 1000);
+  const fs::path path = directory / "index";
+  std::size_t shown = 0, failed = 0;
+  const auto same = [](bool right) { CHECK(right); };  // what throws goes on to the catch below
+  for (std::size_t cut = 0; cut < file.size(); cut += 331) {
+    test::put(path, file);
+    const ShardIndex index(path);
+    fs::resize_file(path, cut);
+    for (std::size_t i = 0; i < kRows; i += 13) {
+      try {
+        same(index.label(i) == static_cast<std::int64_t>(i % 7));
+        same(index.range(i) == ByteRange{i * 1000, 900});
+        same(index.hash(i) == i * 0x9e3779b97f4a7c15u);
+        same(index.image(i).height == 20);
+        same(index.key(i) == "key " + std::to_string(i));
+        same(index.path(i) == "class/" + std::to_string(i) + ".jpg");
+        same(index.field_range(i, 0).length == 100);
+        same(index.field_hash(i, 0) == i + 1);
+        ++shown;
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::kIo);
+        ++failed;
+      }
+    }
+  }
+  CHECK(failed > 10 * shown);
+}
+
 TEST_CASE("packed dataset: messages call a sample without a key by its number") {
   const TemporaryDirectory directory;
   made("lmdb").write(directory / "out");

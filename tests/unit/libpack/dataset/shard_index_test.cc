@@ -170,7 +170,7 @@ TEST_CASE("shard index: what no image and no label can be is corrupt, though the
     change(row);
     return is_corrupt(directory / "index", serialised({row}));
   };
-  for (const int kind : {0, 8, 255})
+  for (const int kind : {0, static_cast<int>(kLastImageKind) + 1, 255})
     CHECK(corrupt_with([&](IndexEntry& e) { e.image.kind = static_cast<ImageKind>(kind); }));
   for (const std::uint32_t side : {0u, 2147483648u, 4294967295u}) {
     CHECK(corrupt_with([&](IndexEntry& e) { e.image.width = side; }));

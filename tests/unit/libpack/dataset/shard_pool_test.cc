@@ -94,11 +94,11 @@ TEST_CASE("shard pool: a view and an index stay while they are held, whatever is
   const TooManyShards many;
   const PackedDataset& dataset = many.dataset;
   const auto index = dataset.index(0);
-  const Bytes view = dataset.view(1);
+  const BytesLease view = dataset.view(1);
   for (std::size_t shard = 0; shard < dataset.shards(); ++shard)
     CHECK(dataset.index(shard)->size() == kInShard);
   CHECK(index->key(1) == "000000001");
-  CHECK(as_text(view) == "image 1");
+  CHECK(as_text(view.bytes) == "image 1");
   dataset.check_whole(1);
 }
 
@@ -108,9 +108,9 @@ TEST_CASE("shard pool: a file that is cut while it is viewed is named, though ot
   const WrittenShards written(std::move(made));
   const TooManyShards many(written);
   const PackedDataset& dataset = many.dataset;
-  const Bytes view = dataset.view(1);
+  const BytesLease view = dataset.view(1);
   fs::resize_file(dataset.data_path(0), 2048);
-  CHECK(view[50'000] == std::byte{0});
+  CHECK(view.bytes[50'000] == std::byte{0});
   for (std::size_t shard = 1; shard < dataset.shards(); ++shard) dataset.index(shard);
   CHECK(kind_of_error([&] { dataset.check_whole(1); }) == ErrorKind::kIo);
 }

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "packhorse/image/image_info.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/transforms/transform.h"
 
 namespace packhorse::jpeg::test {
@@ -111,7 +111,7 @@ Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t heig
 }
 
 File made_of_extremes(std::mt19937& random, unsigned step) {
-  constexpr JDIMENSION kBlocks = 8;  // each way
+  constexpr JDIMENSION kBlocks = kSideOfExtremes / DCTSIZE;  // each way
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
   jpeg.err = jpeg_std_error(&errors);

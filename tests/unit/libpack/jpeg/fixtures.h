@@ -30,9 +30,10 @@ packhorse::test::Picture window_of(const packhorse::test::Picture& picture, cons
 /// Draws any window of a picture, including small ones and whole sides.
 Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t height);
 
-/// 64 x 64 grey pixels made of random coefficients up to the largest that 8-bit JPEGs can have,
-/// with quantisation steps of `step`: the inverse DCT overflows 16 bits. Some blocks have only
-/// their first row, or their mean.
+/// A grey square made of random coefficients up to the largest that 8-bit JPEGs can have, with
+/// quantisation steps of `step`: the inverse DCT overflows 16 bits. Some blocks have only their
+/// first row, or their mean.
+inline constexpr std::uint32_t kSideOfExtremes = 64;
 File made_of_extremes(std::mt19937& random, unsigned step);
 
 /// A grey picture, one block wide and `rows` blocks high, with a scan of `bytes` zeros. With its

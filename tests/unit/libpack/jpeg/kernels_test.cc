@@ -40,6 +40,12 @@ std::int16_t draw_coefficient(std::mt19937& random, int extreme) {
 
 }  // namespace
 
+#if HWY_ARCH_X86_64 || HWY_ARCH_ARM_A64
+TEST_CASE("jpeg kernels: those of this processor have vectors") {
+  CHECK((fastest_kernels().idct != plain_kernels().idct));
+}
+#endif
+
 TEST_CASE("jpeg kernels: the inverse DCT is the plain one's for any coefficients") {
   std::mt19937 random(1);
   constexpr std::size_t kBlocks = 7;

@@ -1,5 +1,7 @@
 #include "transform_fixtures.h"
 
+#include "packhorse/codecs/image_header.h"
+
 namespace packhorse::test {
 
 Outcome transform(std::string_view mode, Bytes file, const ImageInfo& info,

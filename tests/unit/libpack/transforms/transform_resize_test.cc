@@ -1,11 +1,12 @@
 #include <doctest/doctest.h>
 
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <thread>
 
 #include "packhorse/base/file.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/jpeg/roi_layout.h"
+#include "support/image_files.h"
 #include "transform_fixtures.h"
 
 namespace packhorse::test {
@@ -26,13 +27,6 @@ cv::Mat to_mat(const Picture& picture) {
   cv::Mat bgr = mat.clone();
   if (picture.channels == 3) cv::cvtColor(mat, bgr, cv::COLOR_RGB2BGR);
   return bgr;
-}
-
-File encoded(const std::string& extension, const cv::Mat& mat) {
-  std::vector<std::uint8_t> bytes;
-  REQUIRE(cv::imencode(extension, mat, bytes));
-  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-  return {begin, begin + bytes.size()};
 }
 
 /// Sampling factors of the frame's components, e.g. "22 11 11".
@@ -189,26 +183,29 @@ TEST_CASE("resize: other kinds become JPEG, and what was lost is counted") {
     CHECK(find_roi_table(made.bytes));
     CHECK(psnr(decode_plainly(made.bytes), expected) > 40);
   };
-  const cv::Mat bgr = to_mat(picture);
-  for (const char* extension : {".png", ".bmp", ".tiff", ".ppm"}) {
-    check(encoded(extension, bgr), "made a JPEG", small);
+  for (const char* extension : {".png", ".bmp", ".tiff", ".ppm", ".webp"})
+    check(make_image_file(extension, ImageSamples::of(picture)), "made a JPEG", small);
+  Picture grey{400, 300, {}, 1};
+  for (std::size_t i = 1; i < picture.pixels.size(); i += 3)
+    grey.pixels.push_back(picture.pixels[i]);
+  for (const char* extension : {".png", ".pgm", ".tiff"})
+    check(make_image_file(extension, ImageSamples::of(grey)), "made a JPEG",
+          shrunk(grey, 133, 100));
+  for (const char* extension : {".png", ".tiff", ".ppm"})
+    check(make_image_file(extension, ImageSamples::of(picture, 16)), "16 bit scaled to 8", small);
+  Picture alpha{400, 300, {}, 4};
+  for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
+    alpha.pixels.insert(alpha.pixels.end(),
+                        {picture.pixels[i], picture.pixels[i + 1], picture.pixels[i + 2], 255});
   }
-  cv::Mat grey;
-  cv::extractChannel(bgr, grey, 1);
-  check(encoded(".png", grey), "made a JPEG", shrunk(from_mat(grey), 133, 100));
-  check(encoded(".pgm", grey), "made a JPEG", shrunk(from_mat(grey), 133, 100));
-
-  cv::Mat sixteen;
-  bgr.convertTo(sixteen, CV_16U, 257);
-  for (const char* extension : {".png", ".tiff", ".ppm"}) {
-    check(encoded(extension, sixteen), "16 bit scaled to 8", small);
+  const ImageSamples opaque = ImageSamples::of(alpha);
+  ImageSamples clear = opaque;
+  for (std::size_t i = 3; i < clear.values.size(); i += 4) clear.values[i] = 0;
+  for (const char* extension : {".png", ".tiff"}) {
+    check(make_image_file(extension, opaque), "alpha flattened onto black", small);
+    check(make_image_file(extension, clear), "alpha flattened onto black",
+          {133, 100, std::vector<std::uint8_t>(133 * 100 * 3)});
   }
-  cv::Mat alpha;
-  cv::cvtColor(bgr, alpha, cv::COLOR_BGR2BGRA);
-  check(encoded(".png", alpha), "alpha flattened onto black", small);
-  alpha.setTo(cv::Scalar(200, 200, 200, 0));
-  check(encoded(".png", alpha), "alpha flattened onto black",
-        {133, 100, std::vector<std::uint8_t>(133 * 100 * 3)});
 
   Picture cmyk{400, 300, {}, 4};  // inverted, as Adobe's: CMY is RGB, without black
   for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
@@ -265,7 +262,7 @@ TEST_CASE("image modes: many threads make the same bytes") {
   }
 }
 
-TEST_CASE("resize: real photos are as good as OpenCV's") {
+TEST_CASE("resize: real photos are as good as libjpeg's") {
   double ours = 0, theirs = 0, least = 99, least_scaled = 99;
   int count = 0;
   for (const auto& path : photos()) {
@@ -276,10 +273,8 @@ TEST_CASE("resize: real photos are as good as OpenCV's") {
     if (all.channels != 3 || made.note != "") continue;
     const Picture small = decode_plainly(made.bytes);
     const Picture expected = shrunk(all, small.width, small.height);
-    std::vector<std::uint8_t> bytes;
-    REQUIRE(cv::imencode(".jpg", to_mat(expected), bytes, {cv::IMWRITE_JPEG_QUALITY, 90}));
     ours += psnr(small, expected);
-    theirs += psnr(decode_plainly(std::as_bytes(std::span(bytes))), expected);
+    theirs += psnr(decode_plainly(make_jpeg(expected)), expected);
     ++count;
     // With almost no loss from the encoder, what remains is the resampling. Decoding at half the
     // size keeps more detail than the mean of four pixels, so those pictures differ more.
@@ -290,7 +285,7 @@ TEST_CASE("resize: real photos are as good as OpenCV's") {
     (scaled ? least_scaled : least) = std::min(scaled ? least_scaled : least, exact);
   }
   if (count == 0) return;
-  MESSAGE("against area-resized photos: " << ours / count << " dB, OpenCV's files "
+  MESSAGE("against area-resized photos: " << ours / count << " dB, libjpeg's files "
                                           << theirs / count << "; at quality 100 at least " << least
                                           << ", decoded at a reduced size " << least_scaled);
   CHECK(ours > theirs);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "packhorse/base/file.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/image/npy.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"

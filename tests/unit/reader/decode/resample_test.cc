@@ -18,7 +18,7 @@ constexpr int kAll = 1 << 20;
 /// Applies `plan` to the stored `picture`; the resampler gets only the window it asks for.
 Picture placed(const Picture& picture, const CropPlan& plan, int size, int orientation = 1,
                const ResizeKernels& kernels = fastest_kernels(), int rows = kAll) {
-  Resampler resampler(kernels);
+  Resampler resampler({}, kernels);
   const Window window =
       resampler.prepare(plan, Turn(orientation), size, picture.width, picture.height);
   REQUIRE(window.x >= 0);

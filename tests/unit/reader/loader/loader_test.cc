@@ -48,6 +48,29 @@ TEST_CASE("loader: images are what a decoder makes of the samples") {
   }
 }
 
+TEST_CASE("loader: images that cannot be decoded here are told before the first batch") {
+  const auto dataset = make_dataset(20);
+  dataset->on_image = [](std::size_t i) {
+    if (i % 5 == 0) return ImageInfo{ImageKind::kTiff, 1, 32, 1, 8, 8};
+    return ImageInfo{ImageKind::kJpeg, 3, static_cast<std::uint8_t>(i == 7 ? 12 : 8), 1, 8, 8};
+  };
+  LoaderOptions options = options_for(1);
+  std::string what;
+  try {
+    const Loader loader(dataset, options);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kUnsupported);
+    what = error.what();
+  }
+  CHECK(what ==
+        "5 of its images cannot be decoded here: 1 JPEG of 12 bits, 4 TIFF of "
+        "floating-point numbers");
+  options.bad_samples = BadSampleOptions::parse("4");
+  CHECK(kind_of_error([&] { const Loader loader(dataset, options); }) == ErrorKind::kUnsupported);
+  options.bad_samples = BadSampleOptions::parse("5");
+  const Loader loader(dataset, options);
+}
+
 TEST_CASE("loader: ranks share the epoch") {
   const auto dataset = make_dataset(40);
   std::multiset<std::uint64_t> all;

@@ -18,7 +18,7 @@ using namespace packhorse::trainer;
 
 namespace {
 
-constexpr Normalization kImageNet;
+const Normalization kImageNet;
 
 /// Every byte value in every channel: 3 pictures of 16 x 16.
 at::Tensor all_bytes() {
@@ -72,8 +72,23 @@ TEST_CASE("normalize: takes an empty batch and refuses other layouts") {
           normalize(at::empty({1, 3, 4, 4}, at::kByte), kImageNet);
         }) == ErrorKind::kUsage);
   CHECK(test::kind_of_error([] {
-          normalize(at::empty({1, 4, 4, 3}), kImageNet);
+          normalize(at::empty({1, 4, 4, 3}, at::kInt), kImageNet);
         }) == ErrorKind::kUsage);
+  CHECK(test::kind_of_error([] {
+          normalize(at::empty({1, 4, 4, 4}), kImageNet);
+        }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("normalize: floats of any number of channels are taken as they are") {
+  const Normalization five{{1, 2, 3, 4, 5}, {2, 2, 2, 4, 0.5}};
+  const auto images = at::arange(2 * 3 * 4 * 5, at::kFloat).reshape({2, 3, 4, 5});
+  const auto out = normalize(images, five);
+  CHECK(out.sizes() == at::IntArrayRef{2, 5, 3, 4});
+  CHECK(out.is_contiguous(at::MemoryFormat::ChannelsLast));
+  for (std::int64_t c = 0; c < 5; ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    CHECK(out.select(1, c).equal(images.select(3, c).sub(five.mean[at]).div(five.stddev[at])));
+  }
 }
 
 TEST_CASE("normalize: the kernel takes every value once, in vectors and one by one") {

@@ -154,6 +154,30 @@ TEST_CASE("verdict: says of packing what the repeats tell, and no more") {
   }
 }
 
+TEST_CASE("verdict: an input that is surely faster comes before one that only may be") {
+  SpeedReport report = made_up({lasting({2, 2, 2, 2, 2}), lasting({0.9, 0.9, 0.9, 3, 3})});
+  MeasuredInput sure = report.inputs.back();
+  sure.name = sure.format = "lmdb";
+  report.inputs.push_back(sure);
+  report.runs.push_back({.input = 2, .condition = 0, .training = lasting({1, 1, 1, 1, 1})});
+  const auto sentences = verdict(report);
+  says(sentences[0], "packing gains 2.00x (lmdb: 100 images/s instead of 50)");
+}
+
+TEST_CASE("verdict: what few repeats or a busy machine say of the limit is doubted") {
+  SpeedReport report = made_up({passes({{1, 1}}), passes({{1, 0}})});
+  says(verdict(report)[0],
+       "From the page cache: decoding seems to be the limit: 50 % of the folder's epoch is waiting "
+       "for it (by 1 repeat, where 5 are needed)");
+  report = made_up({five(1, 1), five(1, 0)});
+  for (MeasuredRun& run : report.runs)
+    for (Pass& pass : run.training) pass.load = {.cpus = 2, .foreign_cpus = 1.86};
+  says(verdict(report)[0], "is waiting for it (others kept 93 % of the CPUs busy)");
+  for (MeasuredRun& run : report.runs)
+    for (Pass& pass : run.training) pass.load.foreign_cpus = 0.05;
+  says(verdict(report)[0], "decoding is the limit: 50 % of the folder's epoch is waiting for it;");
+}
+
 TEST_CASE("verdict: a device that never waits is the limit") {
   const auto sentences = verdict(made_up({five(1, 0.004), five(1, 0.001)}));
   REQUIRE(sentences.size() == 2);

@@ -54,11 +54,13 @@ TEST_CASE("models: convolutions start with He's deviation by fan-out, norms with
 
 TEST_CASE("models: every arch gives a score for each class, also in channels_last") {
   const at::NoGradGuard no_grad;
+  int channels = 2;  // a different number for each
   for (const Arch* arch : all_archs()) {
     CAPTURE(arch->name);
-    const auto model = make_model(arch->name, 5, 64);
+    ++channels;
+    const auto model = make_model(arch->name, 5, 64, channels);
     model->eval();
-    const auto images = at::ones({2, 3, 64, 64});
+    const auto images = at::ones({2, channels, 64, 64});
     const auto scores = model->forward(images);
     // Of 64 x 64 pixels, YOLOX looks at 8 x 8 + 4 x 4 + 2 x 2 places, FCOS at two more.
     if (arch->task == TaskKind::kDetect)

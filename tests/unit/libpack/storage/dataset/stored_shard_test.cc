@@ -80,8 +80,8 @@ struct MadeShard {
   }
 
   bool shows(std::uint64_t sample) {
-    const Bytes bytes = shard->view({sample * kSample, kSample});
-    return std::memcmp(bytes.data(), store->content.data() + sample * kSample, kSample) == 0;
+    const BytesLease lease = shard->view({sample * kSample, kSample});
+    return std::memcmp(lease.bytes.data(), store->content.data() + sample * kSample, kSample) == 0;
   }
 
   TemporaryDirectory directory;
@@ -150,6 +150,18 @@ TEST_CASE("stored shard: discarded bytes are fetched anew") {
   made.shard->discard({7 * kSample, kSample});
   CHECK(made.shows(7));
   CHECK(made.store->requests == 2);
+}
+
+TEST_CASE("stored shard: views stay while they are held, though memory has no room for them") {
+  MadeShard made(3 * kSample);
+  std::vector<BytesLease> held;
+  for (std::uint64_t sample = 0; sample < 20; ++sample)
+    held.push_back(made.shard->view({sample * kSample, kSample}));
+  made.shard->release();
+  made.shard.reset();
+  for (std::uint64_t sample = 0; sample < 20; ++sample)
+    CHECK(std::memcmp(held[sample].bytes.data(), made.store->content.data() + sample * kSample,
+                      kSample) == 0);
 }
 
 TEST_CASE("stored shard: it may go while bytes are on their way") {

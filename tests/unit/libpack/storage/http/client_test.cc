@@ -189,6 +189,19 @@ TEST_CASE("http client: a stall is repeated, before the answer and within its bo
   CHECK(server.count() >= 3);
 }
 
+TEST_CASE("http client: a server that sends a byte now and then is given up") {
+  ScriptedServer server([](const ServerRequest&) -> ServerReply {
+    return {"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", Then::kTrickle};
+  });
+  StorageOptions options = quick(0);
+  options.stall = milliseconds(100);
+  options.connect = milliseconds(100);
+  HttpClient client(options);
+  const Error error = error_of(client, get(server));
+  CHECK(error.kind() == ErrorKind::kIo);
+  CHECK(std::string(error.what()).find("the server is too slow: ") == 0);
+}
+
 TEST_CASE("http client: what stays as it is is given up, and says after how many tries") {
   ScriptedServer server([](const ServerRequest&) { return reply("503 Busy"); });
   HttpClient client(quick(2));
@@ -293,6 +306,21 @@ TEST_CASE("http client: redirects are followed, five at most, and never with sec
     CHECK(error_of(client, one).what() == std::string("status 302"));
   }
   CHECK(elsewhere.count() == 1);
+}
+
+TEST_CASE("http client: redirects lead to no link-local address") {
+  for (const std::string to :
+       {"http://169.254.169.254/latest/meta-data", "HTTP://169.254.0.1/", "//169.254.169.254/",
+        "http://[fd00:ec2::254]/", "http://[::ffff:169.254.169.254]/",
+        "http://me@169.254.169.254:80/", "http://[fe80::1%25eth0]/", "http://[FEBF::1]:80/"}) {
+    CAPTURE(to);
+    ScriptedServer server(
+        [&](const ServerRequest&) { return reply("302 Found", "", "Location: " + to + "\r\n"); });
+    HttpClient client(quick(0));
+    const Error error = error_of(client, get(server));
+    CHECK(error.kind() == ErrorKind::kUnsupported);
+    CHECK(std::string(error.what()) == "the server leads to a link-local address");
+  }
 }
 
 TEST_CASE("http client: redirects lead to no other protocol") {

@@ -154,6 +154,8 @@ void ScriptedServer::serve_connection(int fd) {
     if (!send_all(fd, answer.bytes)) break;
     if (answer.then == ServerReply::Then::kGoOn) continue;
     if (answer.then == ServerReply::Then::kStall) receive(fd, text, ~std::size_t{0});
+    if (answer.then == ServerReply::Then::kTrickle)
+      while (send_all(fd, " ")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (answer.then == ServerReply::Then::kReset) {
       const linger hard{1, 0};
       ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);

@@ -25,7 +25,8 @@ struct ServerRequest {
 /// What is sent back, byte by byte, and what becomes of the connection afterwards.
 struct ServerReply {
   std::string bytes;
-  enum class Then { kGoOn, kClose, kReset, kStall } then = Then::kGoOn;
+  /// kTrickle: blanks follow, one at a time.
+  enum class Then { kGoOn, kClose, kReset, kStall, kTrickle } then = Then::kGoOn;
 };
 
 /// An answer with its Content-Length: "206 Partial Content".

@@ -16,7 +16,7 @@ namespace packhorse::trainer {
 /// still reads that memory: an event is recorded, and the next copy into the memory waits for it.
 /// Must not outlive its Prefetcher. Move-only.
 struct DeviceBatch {
-  at::Tensor images;  ///< uint8 [B, S, S, 3]
+  at::Tensor images;  ///< uint8 [B, H, W, 3]; of LoaderOptions::bands, float [B, H, W, bands]
   at::Tensor labels;  ///< int64 [B]
   std::int64_t size = 0;
   reader::LoaderState after = {};           ///< where the run stands once this batch is done
@@ -34,12 +34,12 @@ struct DeviceBatch {
 ///     }
 ///
 /// On a GPU a thread takes batches from the loader and copies them, on streams of its own, into
-/// `depth` buffers that stay in place: uint8, a quarter of the size of floats. The loader's pinned
-/// slot goes back as soon as its copy is done. Of batches that the GPU decodes, two are under way,
-/// so that one is parsed and queued while the other is decoded. The current stream in next() waits
-/// for the copy; the host never does. Fixed buffers with two events each, instead of
-/// record_stream(), mean that nothing is allocated after the first batch, and that a captured CUDA
-/// graph can read them.
+/// `depth` buffers that stay in place: of colours uint8, a quarter of the size of floats. The
+/// loader's pinned slot goes back as soon as its copy is done. Of batches that the GPU decodes, two
+/// are under way, so that one is parsed and queued while the other is decoded. The current stream
+/// in next() waits for the copy; the host never does. Fixed buffers with two events each, instead
+/// of record_stream(), mean that nothing is allocated after the first batch, and that a captured
+/// CUDA graph can read them.
 ///
 /// On the CPU the tensors are views of the loader's slot, and nothing is copied.
 ///

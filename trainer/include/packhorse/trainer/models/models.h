@@ -16,8 +16,8 @@ class Processes;
 /// and else its authors'. One thread at a time.
 class Model : public torch::nn::Module {
  public:
-  /// float [B, 3, H, W] (channels_last is fastest). To classify: -> [B, classes], the classes'
-  /// scores.
+  /// float [B, channels, H, W] (channels_last is fastest). To classify: -> [B, classes], the
+  /// classes' scores.
   ///
   /// To find objects, with sides that are multiples of 32: -> float [B, A, 5 + classes]. For each
   /// of the A = H W (1/8^2 + 1/16^2 + 1/32^2) places, the finest level first and row after row: a
@@ -38,6 +38,7 @@ class Model : public torch::nn::Module {
 struct ModelSpec {
   std::int64_t classes = 0;
   int image_size = 0;  ///< pixels, both sides; only vit_s16 and script modules are bound to it
+  int channels = 3;    ///< of the pictures
   std::string file{};  ///< of a script module
 };
 
@@ -46,7 +47,8 @@ struct ModelSpec {
 /// Throws Error(kUsage) for an unknown arch, fewer than one class, a size that the network cannot
 /// take or a script module with another number of classes, and Error(kNotFound | kCorrupt |
 /// kUnsupported) for a script module that cannot be loaded or trained.
-std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, int image_size = 0);
+std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, int image_size = 0,
+                                  int channels = 3);
 
 /// Trainable numbers in the model.
 std::int64_t count_parameters(const Model& model);

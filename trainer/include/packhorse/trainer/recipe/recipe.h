@@ -6,6 +6,7 @@
 #include <string>
 
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/loader.h"
 #include "packhorse/reader/mix.h"
 #include "packhorse/reader/order.h"
 #include "packhorse/reader/pixel_augment.h"
@@ -64,6 +65,7 @@ struct Recipe {
   TaskKind task = TaskKind::kClassify;
   std::string arch = "resnet18";
   int image_size = 224;  ///< pixels, both sides
+  int channels = 0;      ///< bands of each pixel, as they are stored; 0: colours of 8 bits
   AugmentKind augment = AugmentKind::kRandomResizedCrop;
   double min_scale = 0.08;  ///< of the picture's area, for rrc
   double color_jitter = 0;  ///< brightness, contrast, saturation; a quarter of it as hue
@@ -96,6 +98,8 @@ struct Recipe {
 
   /// Throws Error(kUsage).
   void validate() const;
+  /// Of the pictures that the network sees.
+  int input_channels() const { return channels > 0 ? channels : 3; }
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
@@ -104,7 +108,7 @@ struct Recipe {
 struct RecipeChoices {
   std::optional<TaskKind> task;
   std::optional<std::string> arch;
-  std::optional<int> image_size;
+  std::optional<int> image_size, channels;
   std::optional<AugmentKind> augment;
   std::optional<double> min_scale, color_jitter, erasing, mixup_alpha, cutmix_alpha;
   std::optional<double> mosaic, copy_paste, close_mosaic, multi_scale;
@@ -129,6 +133,8 @@ struct RecipeChoices {
 /// Error(kUsage).
 Recipe resolve(const RecipeChoices& choices, const Recipe& base);
 
+/// Asks for the recipe's bands, as floats that are not normalised.
+void choose_bands(const Recipe& recipe, reader::LoaderOptions& options);
 reader::Augment train_augment(const Recipe& recipe);
 reader::PixelAugment pixel_augment(const Recipe& recipe);
 reader::MixOptions mix_options(const Recipe& recipe);

@@ -67,7 +67,9 @@ class Engine {
   void evaluate(Prefetcher& batches, Scorer& scorer, std::stop_token stop = {});
 
   std::int64_t parameters() const;
+  /// ImageNet's; of bands (Recipe::channels), until they are set, what changes nothing.
   const Normalization& normalization() const;
+  void set_normalization(Normalization normalization);
   /// A TorchScript module of the network, the averaged one where there is one: see export_script().
   /// `text` goes along.
   std::string traced(const std::string& text);

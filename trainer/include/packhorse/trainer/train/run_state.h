@@ -17,6 +17,7 @@ struct RunState {
   Recipe recipe;
   std::vector<std::string> classes;
   std::uint64_t train_samples = 0;
+  std::string data;        ///< reader::Dataset::id(); empty: an earlier version did not say
   int epoch = 0;           ///< the running one, counted from 0
   std::uint64_t done = 0;  ///< samples of it done
   std::int64_t step = 0;   ///< steps done in the whole run

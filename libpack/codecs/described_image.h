@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "packhorse/codecs/image_header.h"
+
+namespace packhorse {
+
+/// An image's bytes, compared with what an index says about it.
+struct DescribedImage {
+  enum class Verdict {
+    kFits,
+    kUnusable,     ///< what probe_image() refuses
+    kUnsupported,  ///< of a kind that nothing here decodes
+    kBeyondLimit,  ///< it may be sound
+    kOther,        ///< an image, but not the one the index describes
+  };
+  Verdict verdict = Verdict::kFits;
+  ImageInfo info = {};      ///< set for kFits
+  std::string reason = {};  ///< set for all others, in words
+};
+
+/// Compares every member of ImageInfo. Raw pixels have no header: they must have the right size, 8
+/// bits, and be upright.
+DescribedImage probe_described(Bytes file, const ImageInfo& described, const ImageLimits& limits);
+
+}  // namespace packhorse

@@ -4,7 +4,8 @@
     Plan([Rule([Reset(), Unavailable()], chance=0.2, each=3)], seed=7)       a fifth of all requests, at random
 
 Chance is drawn for a request by what it asks for and how often that was asked before, not by the order in which
-requests come: with one seed the same requests meet the same faults, however many are under way at once.
+requests come: with one seed the same requests meet the same faults, however many are under way at once, and in each
+run, whatever its places are called.
 """
 
 import dataclasses
@@ -14,6 +15,8 @@ import re
 import urllib.parse
 
 from faults import Fault, Untouched, from_json
+
+DRAWN_NAME = re.compile(r"[0-9a-f]{32}")  # of a place made for one test (uuid4().hex): other in each run
 
 
 class Request:
@@ -103,7 +106,8 @@ class Plan:
 
     def randomness(self, rule, request):
         tries = self.rules[rule].asked.get(request.identity, 0)
-        return random.Random(f"{self.seed}/{rule}/{request.identity}/{tries}")
+        alike = DRAWN_NAME.sub("", request.identity)
+        return random.Random(f"{self.seed}/{rule}/{alike}/{tries}")
 
     def decide(self, request):
         """(the fault that the request meets, a source of chance for it)."""

@@ -37,16 +37,20 @@ def torch_with_cuda(option: str):
     return torch
 
 
-def pinning() -> tuple[Callable[[int, int], None], Callable[[int], None]]:
-    """What pins memory (address, bytes), and what ends that (address)."""
+def pinning(device=None) -> tuple[Callable[[int, int], None], Callable[[int], None]]:
+    """What pins memory (address, bytes), and what ends that (address), on `device` or on the current one: whichever
+    thread calls, and whatever it computes on, no other GPU is begun to be used."""
     torch = torch_with_cuda("pin_memory=True")
     runtime = torch.cuda.cudart()
+    where = torch.cuda.current_device() if device is None else device
 
     def pin(address: int, size: int) -> None:
-        torch.cuda.check_error(int(runtime.cudaHostRegister(address, size, 0)))
+        with torch.cuda.device(where):
+            torch.cuda.check_error(int(runtime.cudaHostRegister(address, size, 0)))
 
     def unpin(address: int) -> None:
-        torch.cuda.check_error(int(runtime.cudaHostUnregister(address)))
+        with torch.cuda.device(where):
+            torch.cuda.check_error(int(runtime.cudaHostUnregister(address)))
 
     return pin, unpin
 

@@ -180,7 +180,7 @@ class Loader:
             world=world_size,
             max_bad=str(max_bad),
             huge_pages=huge_pages,
-            pinning=_device.pinning() if pin_memory else None,
+            pinning=_device.pinning(self.device) if pin_memory else None,
             targets=rules,
             close_mosaic_from=close_mosaic_from,
         )

@@ -1,5 +1,6 @@
 """pin_memory= and device=: refused without a GPU; their order, memory and state, with a stand-in for CUDA; and on a GPU."""
 
+import contextlib
 import gc
 
 import numpy as np
@@ -52,7 +53,7 @@ class Pinned:
 
 
 def pinned_by(monkeypatch, pinned):
-    monkeypatch.setattr(_device, "pinning", lambda: (pinned.pin, pinned.unpin))
+    monkeypatch.setattr(_device, "pinning", lambda device=None: (pinned.pin, pinned.unpin))
 
 
 def test_slots_are_pinned_used_again_and_given_back(packed, monkeypatch):
@@ -83,6 +84,55 @@ def test_memory_that_cannot_be_pinned_is_an_error(packed, monkeypatch):
         assert not pinned.now
     with pytest.raises(ValueError, match="choose one"):
         loader(packed, pin_memory=True, huge_pages=True)
+
+
+class TwoGpus:
+    """A stand-in for torch with two GPUs, the first of which is the current one: what is pinned on which."""
+
+    def __init__(self):
+        self.current, self.pinned, self.cuda = 0, {}, self
+
+    def current_device(self):
+        return self.current
+
+    def cudart(self):
+        return self
+
+    @contextlib.contextmanager
+    def device(self, wanted):
+        before, self.current = self.current, wanted if isinstance(wanted, int) else wanted.index
+        yield
+        self.current = before
+
+    def check_error(self, code):
+        if code:
+            raise RuntimeError(f"CUDA error: {code}")
+
+    def cudaHostRegister(self, address, size, flags):
+        if address in self.pinned:
+            return 712
+        self.pinned[address] = self.current
+        return 0
+
+    def cudaHostUnregister(self, address):
+        return 0 if self.pinned.pop(address, None) == self.current else 713
+
+
+@pytest.mark.parametrize("device", [None, 1])
+def test_memory_is_pinned_on_the_gpu_that_it_is_for(packed, monkeypatch, device):
+    gpus = TwoGpus()
+    monkeypatch.setattr(_device, "torch_with_cuda", lambda option: gpus)
+    if device is not None:
+        monkeypatch.setattr(_device, "cuda_device", lambda name: torch.device("cuda", device))
+        monkeypatch.setattr(_device, "CudaCopies", lambda wanted: Copies(1))
+    reader = loader(packed, **({"pin_memory": True} if device is None else {"device": "cuda:1"}))
+    assert set(gpus.pinned.values()) == {device or 0} and gpus.current == 0
+    gpus.current = 1 - (device or 0)  # what the caller does meanwhile
+    assert content(reader) == content(loader(packed))
+    assert set(gpus.pinned.values()) == {device or 0}
+    del reader
+    gc.collect()
+    assert gpus.pinned == {} and gpus.current == 1 - (device or 0)
 
 
 class Copies:

@@ -18,6 +18,7 @@
 #ifdef PACKHORSE_TORCH_HAS_CUDA
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 #endif
 
@@ -101,7 +102,14 @@ reader::SlotAllocator slot_allocator(const Device& device) {
   return allocator;
 }
 
+void wait_for(const Device& device) {
+  if (device.is_cuda())
+    c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device.index)).synchronize();
+}
+
 #else
+
+void wait_for(const Device&) {}
 
 std::string describe(const Device& device) { return device.is_cuda() ? "cuda" : "cpu"; }
 std::string pci_bus_id(const Device&) { return ""; }

@@ -34,6 +34,15 @@ void follow(const c10::cuda::CUDAStream& later, const c10::cuda::CUDAStream& soo
   done.block(later);
 }
 
+/// Takes a stream out of a capture that has failed: as long as one is open, everything that is
+/// queued on the stream fails with it, and hides the first error.
+void end_capture(at::cuda::CUDAGraph& graph) {
+  try {
+    graph.capture_end();
+  } catch (const c10::Error&) {  // says that the capture has failed
+  }
+}
+
 }  // namespace
 
 struct StepGraph::Impl {
@@ -71,7 +80,12 @@ void StepGraph::run(const std::function<void()>& work) {
       c10::cuda::CUDACachingAllocator::emptyCache();
       // The prefetcher's thread may make CUDA calls during the capture.
       impl_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
-      work();
+      try {
+        work();
+      } catch (...) {
+        end_capture(impl_->graph);
+        throw;
+      }
       impl_->graph.capture_end();
       impl_->captured = true;
     }

@@ -1,13 +1,26 @@
+#ifdef __CUDACC__
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
+#else
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+#endif
 
 #include <algorithm>
 
+#include "input/kernel_launch.h"
 #include "input/normalize_math.h"
 
 namespace packhorse::trainer {
 namespace {
+
+#ifdef __CUDACC__
+using Half = __half;
+using BFloat16 = __nv_bfloat16;
+#else
+using Half = c10::Half;
+using BFloat16 = c10::BFloat16;
+#endif
 
 template <class T>
 __global__ void normalize(const std::uint8_t* __restrict__ in, T* __restrict__ out,
@@ -22,15 +35,16 @@ __global__ void normalize(const std::uint8_t* __restrict__ in, T* __restrict__ o
 
 template <class T>
 void launch(const std::uint8_t* in, void* out, std::int64_t pixels, const PixelScale& scale,
-            cudaStream_t stream) {
-  constexpr int kThreads = 256;
+            CUstream_st* stream) {
+  constexpr unsigned kThreads = 256;
   constexpr std::int64_t kMaxBlocks = 16 * 132;  // 16 per multiprocessor of a large GPU
   if (pixels == 0) return;
   const std::int64_t values = 3 * pixels, vectors = whole_vectors(in, out, values);
   const std::int64_t items = std::max(vectors, values - kVector * vectors);
   const auto blocks =
       static_cast<unsigned>(std::min((items + kThreads - 1) / kThreads, kMaxBlocks));
-  normalize<T><<<blocks, kThreads, 0, stream>>>(in, static_cast<T*>(out), values, vectors, scale);
+  launch_kernel(normalize<T>, blocks, kThreads, stream, in, static_cast<T*>(out), values, vectors,
+                scale);
 }
 
 }  // namespace
@@ -41,9 +55,9 @@ void launch_normalize(const std::uint8_t* in, void* out, PixelType type, std::in
     case PixelType::kFloat32:
       return launch<float>(in, out, pixels, scale, stream);
     case PixelType::kFloat16:
-      return launch<__half>(in, out, pixels, scale, stream);
+      return launch<Half>(in, out, pixels, scale, stream);
     case PixelType::kBFloat16:
-      return launch<__nv_bfloat16>(in, out, pixels, scale, stream);
+      return launch<BFloat16>(in, out, pixels, scale, stream);
   }
 }
 

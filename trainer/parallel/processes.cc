@@ -83,7 +83,9 @@ struct Processes::Impl {
       claim(device);
       c10::cuda::set_device(static_cast<c10::DeviceIndex>(device.index));
       const auto nccl_options = c10d::ProcessGroupNCCL::Options::create();
-      nccl_options->timeout = timeout;
+      // Longer than Gloo's: where both wait for a process that is lost, Gloo's error reaches the
+      // user, while NCCL's watchdog ends the program.
+      nccl_options->timeout = 2 * timeout;
       auto nccl =
           make_intrusive<c10d::ProcessGroupNCCL>(make_intrusive<c10d::PrefixStore>("nccl", store),
                                                  launch.rank, launch.world, nccl_options);
@@ -120,6 +122,7 @@ struct Processes::Impl {
   at::Tensor ballot;  ///< the vote under way
   intrusive_ptr<c10d::Work> vote;
   mutable int checks = 0;
+  bool aborted = false;
 };
 
 Processes::Processes() = default;
@@ -141,7 +144,15 @@ Processes::Processes(const Launch& launch, const Device& device, std::chrono::se
   }
 }
 
-Processes::~Processes() = default;
+// NCCL's threads and communicators must be ended while the others are still there; left to the end
+// of the program, they wait for those that have gone, or for the CUDA that has.
+Processes::~Processes() {
+  try {
+    if (impl_ && !impl_->aborted) impl_->group->shutdown();
+  } catch (const std::exception&) {
+    // A process is lost: what was said about that is better than what NCCL would say here.
+  }
+}
 
 void Processes::sum(at::Tensor tensor) const {
   if (!impl_) return;
@@ -193,7 +204,9 @@ void Processes::check_same(const std::string& what, const std::string& text) con
 void Processes::meet() const { any(false); }
 
 void Processes::abort() noexcept try {
-  if (impl_) impl_->group->abort();
+  if (!impl_) return;
+  impl_->aborted = true;
+  impl_->group->abort();
 } catch (const std::exception&) {
   // The communicators are gone, as far as they can be.
 }

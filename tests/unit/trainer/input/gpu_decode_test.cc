@@ -9,6 +9,7 @@
 #include "support/pictures.h"
 #include "support/support.h"
 #include "unit/trainer/gpu.h"
+#include "unit/trainer/toy_set.h"
 
 using namespace packhorse;
 using namespace packhorse::trainer;
@@ -52,7 +53,26 @@ TEST_CASE("gpu decode: the kernel's crops are within one level of the reader's")
 }
 
 TEST_CASE("gpu decode: without a GPU it says so") {
-  CHECK(test::kind_of_error([] { GpuDecoder({}, 4); }) == ErrorKind::kUnsupported);
+  CHECK(test::kind_of_error([] { GpuDecoder{Device{}}; }) == ErrorKind::kUnsupported);
+}
+
+TEST_CASE("gpu decode: the smallest share counts that is nearly as fast as the fastest") {
+  const auto chosen = [](std::vector<ShareRates> tried) { return choose_share(tried).share; };
+  CHECK(chosen({{0, {100, 100, 100}}, {0.5, {102, 102, 102}}, {1, {101, 101, 101}}}) == 0);
+  CHECK(chosen({{0, {100, 100, 100}}, {0.5, {104, 104, 104}}, {1, {106, 106, 106}}}) == 0.5);
+  // Each within 3 % of the one before, but not of the last.
+  CHECK(chosen({{0, {100, 100, 100}}, {0.5, {102, 102, 102}}, {1, {105, 105, 105}}}) == 0.5);
+  // One slow or fast round changes nothing.
+  CHECK(chosen({{0, {100, 1, 100}}, {0.5, {90, 1000, 90}}, {1, {80, 80, 80}}}) == 0);
+}
+
+TEST_CASE("gpu decode: tuning tries each share of a dataset, here on the CPU, which leaves all") {
+  const test::TemporaryDirectory folder;
+  test::make_toy_set(folder / "toys", 2, 8);
+  const auto dataset = reader::Dataset::open(folder / "toys");
+  const GpuDecodeShare share = tune_gpu_decode(dataset, {.batch_size = 4, .workers = 0}, {}, 0.01);
+  for (const char* tried : {" 0 %", " 25 %", " 50 %", " 75 %", " 100 %"})
+    CHECK(share.reason.find(tried) != std::string::npos);
 }
 
 TEST_CASE("gpu decode: pixels are near the CPU's" * doctest::test_suite("gpu")) {
@@ -66,7 +86,7 @@ TEST_CASE("gpu decode: pixels are near the CPU's" * doctest::test_suite("gpu")) 
   reader::Loader left(dataset, options);
   on_cpu.start_epoch(0);
   left.start_epoch(0);
-  GpuDecoder decoder(pick_device("cuda"), 32);
+  GpuDecoder decoder(pick_device("cuda"));
   while (const auto expected = on_cpu.next()) {
     const auto batch = left.next();
     const auto images = at::zeros({32, 224, 224, 3}, at::TensorOptions(at::kCUDA).dtype(at::kByte));

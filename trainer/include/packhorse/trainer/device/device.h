@@ -42,6 +42,10 @@ struct PeakMemory {
 };
 PeakMemory peak_memory(const Device& device);
 
+/// Waits until what is queued on the current stream is done; on the CPU nothing ever is. Throws
+/// what LibTorch throws when the device has failed.
+void wait_for(const Device& device);
+
 bool cuda_available();
 
 /// Gives LibTorch's operators `threads` threads; call it before the first operator.

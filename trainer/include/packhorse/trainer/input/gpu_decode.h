@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/device/device.h"
@@ -27,14 +28,16 @@ struct GpuDecodeCounters {
 class GpuDecoder {
  public:
   /// Throws Error(kUnsupported) for the CPU, and where nvJPEG is not available.
-  GpuDecoder(const Device& device, std::int64_t batch_size);
+  explicit GpuDecoder(const Device& device);
   ~GpuDecoder();
   GpuDecoder(const GpuDecoder&) = delete;
   GpuDecoder& operator=(const GpuDecoder&) = delete;
 
   /// Copies the batch to `images` (uint8 [B, S, S, 3] on the device), decoding encoded samples. The
-  /// work is queued on the current stream; the batch must live until it is done. Throws
-  /// Error(kCorrupt) for a JPEG that no decoder can read.
+  /// work is queued on the current stream; the batch must live until it is done. So must be what
+  /// the call before queued, when this is called again: its memory is used again. Throws
+  /// Error(kCorrupt) for a JPEG that no decoder can read. After an error, part of the work may be
+  /// queued.
   void upload(const reader::Batch& batch, const at::Tensor& images);
 
   GpuDecodeCounters counters() const;
@@ -49,10 +52,19 @@ struct GpuDecodeShare {
   std::string reason;
 };
 
-/// Tries shares of 0, 1/4, ... 1 for `seconds` each on the dataset, without training, and returns
-/// the one with the most images a second; the smaller one when they are within 3 %. Throws Error.
+/// Tries shares of 0, 1/4, ... 1 on the dataset, without training, for `seconds` each, of which
+/// three rounds take a third, after one round that does not count. Returns choose_share(). Throws
+/// Error.
 GpuDecodeShare tune_gpu_decode(const std::shared_ptr<const reader::Dataset>& dataset,
                                reader::LoaderOptions options, const Device& device,
                                double seconds = 2);
+
+/// Images a second with one share, round by round.
+struct ShareRates {
+  double share;
+  std::vector<double> rates;
+};
+/// The smallest share whose median rate is within 3 % of the highest median.
+GpuDecodeShare choose_share(const std::vector<ShareRates>& tried);
 
 }  // namespace packhorse::trainer

@@ -14,6 +14,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
 #include "packing/publish.h"
@@ -119,6 +120,7 @@ void AdoptOptions::validate() const {
 
 PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& options,
                  Progress* progress, std::stop_token stop) {
+  const StopScope scope(stop);
   options.validate();
   for (const fs::path& path : named_paths) refuse_url(path.native());
   if (options.out) refuse_url(options.out->native());

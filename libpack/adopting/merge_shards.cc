@@ -10,6 +10,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/sample.h"
 #include "packhorse/dataset/shard_index.h"
 
@@ -27,6 +28,7 @@ bool keys_repeat(const std::vector<ScannedShard>& scanned) {
   for (const ScannedShard& shard : scanned) {
     for (std::size_t row = 0; row < shard.rows.size(); ++row)
       hashes.push_back(xxh3(as_bytes(shard.key(row))));
+    obey_stop();
   }
   std::sort(hashes.begin(), hashes.end());
   return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
@@ -77,7 +79,10 @@ class Merging {
   template <class Visit>
   void for_each_row(const Visit& visit) {
     for (std::size_t shard = 0; shard < scanned_.size(); ++shard) {
-      for (std::size_t row = 0; row < scanned_[shard].rows.size(); ++row) visit(shard, row);
+      for (std::size_t row = 0; row < scanned_[shard].rows.size(); ++row) {
+        obey_stop();
+        visit(shard, row);
+      }
     }
   }
 

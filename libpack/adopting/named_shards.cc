@@ -5,6 +5,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
 #include "sources/webdataset/shard_names.h"
 
 namespace packhorse {
@@ -67,6 +68,11 @@ class Finder {
         throw Error(ErrorKind::kUsage, "the shards have different formats", path,
                     "adopt one format at a time");
       }
+      if (const std::string name = path.filename(); !is_utf8(name))
+        throw Error(ErrorKind::kUnsupported,
+                    "the name of the shard is not UTF-8, in which the manifest names it: '" +
+                        printable(name) + "'",
+                    path, "rename it; a link to it in another folder will do");
       found_.format = format;
       found_.shards.push_back({path, data_file->lexically_relative(path.parent_path()).native()});
       return true;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "adopting/describe.h"
+#include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kChunk = 4u << 20;
-constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
 
 using Stamp = std::array<std::int64_t, 4>;
 
@@ -143,8 +143,7 @@ class Scanner final : ShardVisitor {
       if (!lies_inside(field.range))
         fail(row, "its field '" + result_.fields[field.field] + "' lies outside the file");
     }
-    if (sample.image.length > kLargestImage)
-      fail(row, "larger than 2 GiB, which no image is that can be read");
+    if (sample.image.length > naming::kLargestImage) fail(row, naming::kTooLarge);
     if (!result_.rows[row].problem.empty()) return;
     pieces_.push_back({sample.image, row, kImage});
     for (const FoundSample::FoundField& field : sample.fields)

@@ -6,6 +6,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
@@ -162,6 +163,7 @@ void AdoptionTarget::check_out() const {
 /// nothing aside yet or was done; otherwise it was in between.
 void AdoptionTarget::clear_interrupted() {
   if (!is_there(journal())) return;
+  const StopExempt whole;
   unfinished_ = true;
   if (is_there(path_ / kManifestName)) {
     remove_tree(before());
@@ -233,6 +235,7 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
   std::string lines;
   for (auto name = names.rbegin(); name != names.rend(); ++name)
     lines += sha256_file(staged() / *name) + "  " + *name + "\n";
+  const StopExempt whole;
   write_file(journal(), as_bytes(lines));
   unfinished_ = true;
   try {

@@ -12,6 +12,7 @@
 #include "codecs/perceptual_hash.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -248,6 +249,7 @@ class Search {
 DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                                 const DuplicateSearch& search, Progress* progress,
                                 std::stop_token stop) {
+  const StopScope scope(stop);
   if (search.max_distance < 0 || search.max_distance > kMostDistance) {
     throw Error(ErrorKind::kUsage,
                 "the distance must be from 0 to " + std::to_string(kMostDistance));

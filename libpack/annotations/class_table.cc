@@ -43,6 +43,12 @@ void add_names(std::string_view text, char separator, std::vector<std::string>& 
   }
 }
 
+/// Sorts labels, of which each may be there once.
+void sort_once(std::vector<std::int32_t>& labels) {
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+}
+
 }  // namespace
 
 ClassTable::ClassTable(const TablePlace& place)
@@ -149,7 +155,6 @@ void ClassTable::read_columns() {
       flags = flags && (value == -1 || value == 0 || value == 1);
       row.push_back(value);
     }
-    lists_.push_back(columns());
   }
   refuse_counting();
   if (!flags) return;
@@ -158,45 +163,80 @@ void ClassTable::read_columns() {
                 "the table of classes has -1, 0 and 1, and it is not clear which of them say that "
                 "an image has a class",
                 file_.path(), "write 1 for a class that it has, and 0 for all else");
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
-    std::vector<std::string> names;
-    for (std::size_t c = 0; c < scores_[i].size(); ++c) {
-      if (scores_[i][c] == 1) names.push_back(lists_[i][c]);
-    }
-    lists_[i] = std::move(names);
+  for (const std::vector<float>& row : scores_) {
+    std::vector<std::uint32_t>& marked = marked_.emplace_back();
+    for (std::uint32_t c = 0; c < row.size(); ++c)
+      if (row[c] == 1) marked.push_back(c);
   }
   scores_.clear();
 }
 
-void ClassTable::add_to(LabelNames& names) {
-  if (columns().empty()) {
-    read_lists();
-  } else {
-    read_columns();
+/// Adds each name once: a table may have as many columns as it has rows.
+void ClassTable::add_columns_to(LabelNames& names) const {
+  const std::vector<std::string>& all = columns();
+  if (!scores_.empty())
+    for (const std::string& name : all) names.add(name, file_.place_of_text(0));
+  std::vector<bool> added(all.size());
+  for (std::size_t i = 0; i < marked_.size(); ++i) {
+    for (const std::uint32_t c : marked_[i]) {
+      if (!added[c]) names.add(all[c], file_.place_of_text(i));
+      added[c] = true;
+    }
   }
+}
+
+void ClassTable::add_to(LabelNames& names) {
+  if (!columns().empty()) {
+    read_columns();
+    return add_columns_to(names);
+  }
+  read_lists();
   for (std::size_t i = 0; i < lists_.size(); ++i)
     for (const std::string& name : lists_[i]) names.add(name, file_.place_of_text(i));
 }
 
-void ClassTable::resolve(const LabelNames& names) {
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
+std::int32_t ClassTable::label_of(std::size_t text, const std::string& name,
+                                  const LabelNames& names) const {
+  std::string reason;
+  const auto label = names.label(name, reason);
+  if (!label) refuse(text, "names no class: " + reason, "give all classes with --target-classes");
+  return static_cast<std::int32_t>(*label);
+}
+
+void ClassTable::resolve_columns(const LabelNames& names) {
+  const std::vector<std::string>& all = columns();
+  std::vector<std::optional<std::int32_t>> labels(all.size());
+  const auto label_at = [&](std::size_t text, std::size_t column) {
+    if (!labels[column]) labels[column] = label_of(text, all[column], names);
+    return *labels[column];
+  };
+  for (std::size_t i = 0; i < marked_.size(); ++i) {
+    ClassSet& set = sets_.emplace_back();
+    for (const std::uint32_t c : marked_[i]) set.labels.push_back(label_at(i, c));
+    sort_once(set.labels);
+  }
+  for (std::size_t i = 0; i < scores_.size(); ++i) {
     std::vector<std::pair<std::int32_t, float>> found;
-    for (std::size_t n = 0; n < lists_[i].size(); ++n) {
-      std::string reason;
-      const auto label = names.label(lists_[i][n], reason);
-      if (!label) refuse(i, "names no class: " + reason, "give all classes with --target-classes");
-      found.emplace_back(static_cast<std::int32_t>(*label), scores_.empty() ? 0 : scores_[i][n]);
-    }
+    for (std::size_t c = 0; c < all.size(); ++c) found.emplace_back(label_at(i, c), scores_[i][c]);
     std::sort(found.begin(), found.end());
-    const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
-    found.erase(std::unique(found.begin(), found.end(), same), found.end());
     ClassSet& set = sets_.emplace_back();
     for (const auto& [label, score] : found) {
+      if (!set.labels.empty() && set.labels.back() == label) continue;  // by name and by place
       set.labels.push_back(label);
-      if (!scores_.empty()) set.scores.push_back(score);
+      set.scores.push_back(score);
     }
   }
+}
+
+void ClassTable::resolve(const LabelNames& names) {
+  resolve_columns(names);
+  for (std::size_t i = 0; i < lists_.size(); ++i) {
+    ClassSet& set = sets_.emplace_back();
+    for (const std::string& name : lists_[i]) set.labels.push_back(label_of(i, name, names));
+    sort_once(set.labels);
+  }
   lists_.clear();
+  marked_.clear();
   scores_.clear();
 }
 

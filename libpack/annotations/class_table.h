@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,13 +42,18 @@ class ClassTable {
   void read_lists();
   void read_columns();
   void refuse_counting() const;
+  void add_columns_to(LabelNames& names) const;
+  std::int32_t label_of(std::size_t text, const std::string& name, const LabelNames& names) const;
+  void resolve_columns(const LabelNames& names);
   [[noreturn]] void refuse(std::size_t text, const std::string& what,
                            const std::string& advice) const;
 
   LabelFile file_;
   std::string note_;
-  std::vector<std::vector<std::string>> lists_;  ///< names, by place in file_.labels()
-  std::vector<std::vector<float>> scores_;       ///< one for each name, where they are scores
+  // By place in file_.labels(), one of these:
+  std::vector<std::vector<std::string>> lists_;     ///< names in lists
+  std::vector<std::vector<std::uint32_t>> marked_;  ///< numbers of columns() with a 1
+  std::vector<std::vector<float>> scores_;          ///< one for each of columns()
   std::vector<ClassSet> sets_;
 };
 

@@ -27,6 +27,7 @@ void for_each_record(std::string_view list, const char* what, const Visit& visit
     try {
       visit(parse_json(json));
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kCorrupt,
                   fmt::format("{} {} of its list: {}", what, number, error.what()));
     }
@@ -83,6 +84,7 @@ std::vector<CocoCaption> read_coco_captions(const std::filesystem::path& path) {
   try {
     return captions_in(without_byte_order_mark(as_text(file.bytes())));
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     throw Error(ErrorKind::kUsage, std::string("not COCO's file of captions: ") + error.what(),
                 path, "correct it, or give a table, FILE:COLUMN");
   }

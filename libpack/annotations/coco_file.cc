@@ -86,6 +86,7 @@ void CocoFile::read() {
   try {
     check_json(text);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     refuse(error.what());
   }
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -114,6 +115,7 @@ void CocoFile::read() {
 void CocoFile::refuse_secrets_of_head() const try {
   if (has_secret(head_)) refuse_secrets(parse_json(head_), "text");
 } catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
   refuse(error.what());
 }
 
@@ -127,6 +129,7 @@ void CocoFile::read_categories(std::string_view array) {
   try {
     categories = read_coco_categories(array);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     refuse(error.what());
   }
   for (CocoCategory& category : categories) {
@@ -156,6 +159,7 @@ void CocoFile::read_images(std::string_view array) {
       const std::string id = id_of(json_member(json, "id"));
       if (!images_by_id_.add(id, number)) refuse("the image id " + id + " is there twice");
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       if (!error.path().empty()) throw;
       refuse(fmt::format("image {} of its list: {}", number + 1, error.what()));
     }
@@ -198,6 +202,7 @@ void CocoFile::read_annotations(std::string_view array) {
       annotations_.push_back({image->place, static_cast<std::uint32_t>(json.size()),
                               static_cast<std::uint64_t>(json.data() - begin)});
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       refuse(fmt::format("annotation {} of its list: {}", number, error.what()));
     }
   });
@@ -256,6 +261,7 @@ void CocoFile::add_object(const ExactJson& annotation, ObjectBuilder& builder) c
     found.label = label->place;
     builder.add(found, name);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     builder.problem(name, error.what());
   }
 }

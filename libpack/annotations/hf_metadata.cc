@@ -44,6 +44,7 @@ void for_each_row(const fs::path& path,
       ExactJson parsed = parse_json(row);
       if (!visit(line, parsed)) return;
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       if (!error.path().empty()) throw;
       refuse(path, line, error.what());
     }

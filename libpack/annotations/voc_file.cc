@@ -172,4 +172,21 @@ VocFile parse_voc(std::string_view xml, bool from_zero) {
   return file;
 }
 
+std::string_view voc_list_member(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t";
+  const auto trimmed = [&](std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  };
+  std::string_view name = trimmed(line);
+  for (std::size_t blank = name.find_last_of(kBlanks); blank != std::string_view::npos;
+       blank = name.find_last_of(kBlanks)) {
+    const std::string_view word = name.substr(blank + 1);
+    const std::string_view digits = word.substr(word.starts_with('-') ? 1 : 0);
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) break;
+    name = trimmed(name.substr(0, blank));
+  }
+  return name;
+}
+
 }  // namespace packhorse

@@ -32,4 +32,9 @@ inline constexpr const char* kFirstPixel = "first_pixel";
 /// text in an encoding that is not known, or not the one that it says.
 VocFile parse_voc(std::string_view xml, bool from_zero = false);
 
+/// The image that a line of a list in ImageSets names: the line without blanks around it, and
+/// without the numbers behind the name, which say whether the image shows a class ("000012 -1").
+/// Empty for a line of blanks.
+std::string_view voc_list_member(std::string_view line);
+
 }  // namespace packhorse

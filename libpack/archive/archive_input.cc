@@ -4,6 +4,7 @@
 
 #include "archive/tar_header.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -59,6 +60,7 @@ la_int64_t ArchiveInput::on_skip(archive*, void* self, la_int64_t n) {
 }
 
 Bytes ArchiveInput::give() {
+  obey_stop();
   if (recording_) keep_block();
   block_begin_ += block_.size();
   if (peeked_) {

@@ -6,6 +6,7 @@
 #include "archive/tar_header.h"
 #include "base/ascii.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -54,6 +55,7 @@ ArchiveScan::ArchiveScan(fs::path path, int fd, Spool& spool)
 }
 
 bool ArchiveScan::next() {
+  obey_stop();
   loaded_.clear();
   while (!walk().next(member_)) {
     if (levels_.size() == 1) return false;
@@ -76,8 +78,8 @@ Bytes ArchiveScan::load() {
 Place ArchiveScan::keep(std::uint64_t most) {
   if (!member_.problem.empty()) throw Error(ErrorKind::kRejected, member_.problem);
   if (member_.size > most) {
-    throw Error(ErrorKind::kRejected, most == kLargestImage
-                                          ? "larger than 2 GiB, which no image is that can be read"
+    throw Error(ErrorKind::kRejected, most == naming::kLargestImage
+                                          ? naming::kTooLarge
                                           : "it has " + std::to_string(member_.size) +
                                                 " bytes, more than the " + std::to_string(most) +
                                                 " that are read");

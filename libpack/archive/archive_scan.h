@@ -7,6 +7,7 @@
 
 #include "archive/archive_walk.h"
 #include "archive/spool.h"
+#include "listing/names.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse {
@@ -44,11 +45,9 @@ class ArchiveScan {
   /// All bytes of a file that is small enough; the view lives until next(). keep() may follow.
   /// Throws Error(kRejected).
   Bytes load();
-  /// The most bytes a member may have to be kept: no image that can be read is larger.
-  static constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
   /// Makes the member readable after the scan, unless it has more than `most` bytes. To be called
   /// once for each member. Throws Error(kRejected) when its bytes cannot be read.
-  Place keep(std::uint64_t most = kLargestImage);
+  Place keep(std::uint64_t most = naming::kLargestImage);
   /// Enters the member as an archive, too. False when it cannot be read here: an archive within one
   /// within one, a zip, or no archive at all. The member cannot be kept any more then.
   bool enter();

@@ -12,6 +12,7 @@
 #include "archive/zip_header.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -119,6 +120,7 @@ class Walk : public ArchiveWalk {
     std::size_t size = 0;
     la_int64_t offset = 0;
     int code = ARCHIVE_OK;
+    obey_stop();
     while (code == ARCHIVE_OK && size == 0) {
       code = archive_read_data_block(handle(), &data, &size, &offset);
     }
@@ -165,6 +167,7 @@ class TarWalk final : private TarInput, public Walk {
     try {
       return input.peek(kTarBlock);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       pass_on(error);
     }
   }
@@ -202,6 +205,7 @@ class TarWalk final : private TarInput, public Walk {
     try {
       input.rethrow();
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       pass_on(error);
     }
   }
@@ -225,6 +229,7 @@ class TarWalk final : private TarInput, public Walk {
     try {
       return parse_tar_headers(input.recorded(data_offset_));
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       fail(error.what());
     }
   }

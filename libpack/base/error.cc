@@ -45,4 +45,10 @@ void throw_code(const std::error_code& code, const std::string& doing,
   throw_errno(doing, path);
 }
 
+Error error_of(const std::filesystem::filesystem_error& error) try {
+  throw_code(error.code(), "access", error.path1());
+} catch (const Error& worded) {
+  return worded;
+}
+
 }  // namespace packhorse

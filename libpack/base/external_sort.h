@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "packhorse/base/scratch_file.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -33,6 +34,7 @@ class ExternalSort {
                                             "give more --memory")) {}
 
   void add(const T& record) {
+    obey_stop();
     if (records_.size() == most_) close_run();
     records_.push_back(record);
     ++size_;
@@ -46,6 +48,7 @@ class ExternalSort {
     /// Returns false at the end.
     bool next(T& record) {
       if (heap_.empty()) return false;
+      obey_stop();
       std::pop_heap(heap_.begin(), heap_.end(), later);
       Run* run = heap_.back();
       record = run->left.front();

@@ -1,9 +1,11 @@
 #include "packhorse/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -25,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kWriteBuffer = 1u << 20;
+constexpr std::size_t kWriteBuffer = 1u << 20, kCopiedAtOnce = 8u << 20;
 constexpr std::uint64_t kWriteBackStep = 8u << 20;
 
 fs::path directory_of(const fs::path& path) {
@@ -202,11 +205,16 @@ UniqueFd unnamed_file(Bytes bytes, const fs::path& shown) {
 }
 
 void copy_over(const fs::path& from, const fs::path& to) {
-  std::error_code code;
-  do {
-    fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
-  } while (code == std::errc::interrupted);
-  if (code) throw_code(code, "copy to", to);
+  const UniqueFd in = open_for_reading(from);
+  const UniqueFd out = open_file(to, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!out) throw_errno("create", to);
+  while (true) {
+    obey_stop();
+    const ssize_t n =
+        uninterrupted([&] { return ::sendfile(out.get(), in.get(), nullptr, kCopiedAtOnce); });
+    if (n == 0) return;
+    if (n < 0) throw_errno("copy to", to);
+  }
 }
 
 void sync_filesystem(int fd, const fs::path& path) {
@@ -289,8 +297,10 @@ std::vector<fs::directory_entry> entries_by(const fs::path& directory) {
   while (true) {
     std::vector<fs::directory_entry> entries;
     std::error_code code;
-    for (Iterator it(directory, code), end; !code && it != end; it.increment(code))
+    for (Iterator it(directory, code), end; !code && it != end; it.increment(code)) {
+      obey_stop();
       entries.push_back(*it);
+    }
     if (!code) return entries;
     if (code != std::errc::interrupted) throw_code(code, "list", directory);
   }
@@ -306,13 +316,35 @@ std::vector<fs::directory_entry> entries_below(const fs::path& directory) {
   return entries_by<fs::recursive_directory_iterator>(directory);
 }
 
-void remove_tree(const fs::path& path) {
-  std::error_code code;
-  do {
-    fs::remove_all(path, code);
-  } while (code == std::errc::interrupted);
-  if (code) throw_code(code, "remove", path);
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+/// Removes an entry of an open directory, with all that is in it. Never follows a link, whoever
+/// puts one there meanwhile.
+void remove_at(int above, const char* name, const fs::path& path) {
+  obey_stop();
+  if (uninterrupted([&] { return ::unlinkat(above, name, 0); }) == 0 || errno == ENOENT) return;
+  if (errno != EISDIR && errno != EPERM) throw_errno("remove", path);
+  UniqueFd fd = open_at(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!fd) throw_errno("remove", path);
+  const std::unique_ptr<DIR, CloseDirectory> directory(
+      ::fdopendir(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)));
+  if (!directory) throw_errno("list", path);
+  for (errno = 0; const dirent* entry = ::readdir(directory.get()); errno = 0) {
+    const std::string_view inside = entry->d_name;
+    if (inside != "." && inside != "..") remove_at(fd.get(), entry->d_name, path / inside);
+  }
+  if (errno != 0) throw_errno("list", path);
+  if (uninterrupted([&] { return ::unlinkat(above, name, AT_REMOVEDIR); }) != 0 && errno != ENOENT)
+    throw_errno("remove", path);
 }
+
+}  // namespace
+
+void remove_tree(const fs::path& path) { remove_at(AT_FDCWD, path.c_str(), path); }
 
 void make_directories(const fs::path& path) {
   refuse_url(path.native());
@@ -344,6 +376,7 @@ ScratchDirectory::ScratchDirectory(const std::string& what, const fs::path& plac
 
 ScratchDirectory::~ScratchDirectory() {
   try {
+    const StopGrace grace;
     remove_tree(path_);
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): its name shows what it is
   }

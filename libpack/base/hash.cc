@@ -13,6 +13,7 @@
 #include "base/xxh3.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -55,6 +56,7 @@ std::string sha256_file(int fd, const std::filesystem::path& path) {
   Sha256 hash;
   for (off_t at = 0;;) {
     const ssize_t n = uninterrupted([&] { return ::pread(fd, buffer.data(), buffer.size(), at); });
+    obey_stop();
     if (n < 0) throw_errno("read", path);
     if (n == 0) return hash.finish();
     hash.update(Bytes(buffer).first(static_cast<std::size_t>(n)));

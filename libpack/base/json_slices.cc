@@ -1,6 +1,7 @@
 #include "base/json_slices.h"
 
 #include "packhorse/base/json.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -56,12 +57,12 @@ std::size_t behind_comma(std::string_view text, std::size_t at) {
 struct OnlyChecked : nlohmann::json_sax<nlohmann::json> {
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
+  bool number_integer(number_integer_t) override { return go_on(); }
+  bool number_unsigned(number_unsigned_t) override { return go_on(); }
+  bool number_float(number_float_t, const string_t&) override { return go_on(); }
+  bool string(string_t&) override { return go_on(); }
   bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return true; }
+  bool start_object(std::size_t) override { return go_on(); }
   bool key(string_t&) override { return true; }
   bool end_object() override { return true; }
   bool start_array(std::size_t) override { return true; }
@@ -69,6 +70,12 @@ struct OnlyChecked : nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::detail::exception& error) override {
     throw Error(ErrorKind::kCorrupt, "not valid JSON: " + json_problem(error));
+  }
+
+ private:
+  static bool go_on() {
+    obey_stop();
+    return true;
   }
 };
 
@@ -84,6 +91,7 @@ void for_each_member(std::string_view object,
                      const std::function<bool(std::string_view, std::string_view)>& visit) {
   const std::size_t begin = skip_space(object, 0);
   for (std::size_t at = skip_space(object, begin + 1); at < object.size() && object[at] != '}';) {
+    obey_stop();
     const std::string_view name = take_value(object, at);
     at = skip_space(object, at + 1);
     const std::string_view value = take_value(object, at);
@@ -95,6 +103,7 @@ void for_each_member(std::string_view object,
 void for_each_element(std::string_view array, const std::function<void(std::string_view)>& visit) {
   const std::size_t begin = skip_space(array, 0);
   for (std::size_t at = skip_space(array, begin + 1); at < array.size() && array[at] != ']';) {
+    obey_stop();
     visit(take_value(array, at));
     at = behind_comma(array, at);
   }

@@ -8,18 +8,24 @@
 #include <thread>
 #include <vector>
 
+#include "packhorse/base/stop.h"
+
 namespace packhorse {
 
 /// Calls work(i) for every i < n from up to `jobs` threads, lowest i first. The first exception
-/// stops the rest from starting and is thrown here.
+/// stops the rest from starting and is thrown here. All of them obey the stop of the calling
+/// thread, also between two calls.
 template <class Work>
 void run_parallel(int jobs, std::size_t n, const Work& work) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
+  const std::stop_token stop = current_stop();
   const auto loop = [&] {
+    const StopScope scope(stop);
     for (std::size_t i = next++; i < n; i = next++) {
       try {
+        obey_stop();
         work(i);
       } catch (...) {
         const std::scoped_lock lock(mutex);

@@ -7,6 +7,7 @@
 
 #include "codecs/codec.h"
 #include "codecs/jpeg/jpeg_rows.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -76,7 +77,10 @@ class StoredBands final : public BandRows {
     width = region.width;
     height = region.height;
   }
-  void next_row(float* out) override { picker_.pick(rows_->next(), layout.bits, width, out); }
+  void next_row(float* out) override {
+    obey_stop();
+    picker_.pick(rows_->next(), layout.bits, width, out);
+  }
 
  private:
   std::unique_ptr<codecs::PixelRows> rows_;

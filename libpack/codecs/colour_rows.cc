@@ -7,6 +7,7 @@
 #include "codecs/cmyk.h"
 #include "codecs/codec.h"
 #include "codecs/jpeg/jpeg_rows.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -40,6 +41,7 @@ class CodecRows final : public ColourRows {
   }
 
   const std::uint8_t* next_row() override {
+    obey_stop();
     const std::byte* in = rows_->next();
     if (as_they_are_) return reinterpret_cast<const std::uint8_t*>(in);
     layout_.bits == 16 ? convert<std::uint16_t>(in) : convert<std::uint8_t>(in);

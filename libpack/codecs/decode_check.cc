@@ -1,6 +1,7 @@
 #include "codecs/decode_check.h"
 
 #include "codecs/codec.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/codecs/colour_rows.h"
 #include "packhorse/jpeg/coefficients.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 class Nowhere final : public jpeg::CoefficientSink {
  public:
-  void take_mcu_row(const std::int16_t*) override {}
+  void take_mcu_row(const std::int16_t*) override { obey_stop(); }
 };
 
 /// Whether our decoder accounts for every bit of the scan. Any coefficients make pixels, so the
@@ -34,7 +35,10 @@ void decode_strictly(Bytes image, const ImageInfo& info) {
   } else {
     const Region all = codecs::region_of({}, info);
     const codecs::OpenedPixels opened = codecs::open_pixels(image, info, all);
-    for (int y = 0; y < all.height; ++y) static_cast<void>(opened.rows->next());
+    for (int y = 0; y < all.height; ++y) {
+      obey_stop();
+      static_cast<void>(opened.rows->next());
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "image/picture.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -206,6 +207,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> near_pairs(
   run_batches(jobs, hashes.size(), 4096, [&](std::size_t begin, std::size_t end) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
     for (std::size_t i = begin; i < end; ++i) {
+      obey_stop();
       for (const Band& band : bands) {
         for (const std::uint32_t flip : flips) {
           for (const std::uint32_t j : band.with(band.value(hashes[i]) ^ flip)) {

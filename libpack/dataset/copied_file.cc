@@ -22,26 +22,36 @@ namespace {
 
 constexpr std::uint64_t kPiece = 1u << 20;
 
-/// A new file, written through a mapping. Its blocks are there already, so that a full disk is an
-/// error here and not a signal.
+/// A new file, written through a mapping. What is written has its blocks already, so that a full
+/// disk is an error here and not a signal; what a storage only claims takes none.
 class MappedOutput {
  public:
-  MappedOutput(const fs::path& path, std::uint64_t bytes) : bytes_(bytes) {
-    const UniqueFd fd = open_file(path, O_RDWR | O_CREAT | O_TRUNC);
-    if (!fd) throw_errno("create", path);
-    const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
-    errno = code;
-    if (code != 0) throw_errno("make room for", path);
-    at_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  MappedOutput(const fs::path& path, std::uint64_t bytes)
+      : path_(path), bytes_(bytes), fd_(open_file(path, O_RDWR | O_CREAT | O_TRUNC)) {
+    if (!fd_) throw_errno("create", path);
+    if (bytes > kMost ||
+        uninterrupted([&] { return ::ftruncate(fd_.get(), static_cast<off_t>(bytes)); }) != 0)
+      throw_code(std::make_error_code(std::errc::file_too_large), "make room for", path);
+    at_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     if (at_ == MAP_FAILED) throw_errno("map", path);
   }
   ~MappedOutput() { ::munmap(at_, bytes_); }
   MappedOutput(const MappedOutput&) = delete;
   MappedOutput& operator=(const MappedOutput&) = delete;
   std::span<std::byte> bytes() const { return {static_cast<std::byte*>(at_), bytes_}; }
+  void make_room(ByteRange range) const {
+    const int code = ::posix_fallocate(fd_.get(), static_cast<off_t>(range.offset),
+                                       static_cast<off_t>(range.length));
+    errno = code;
+    if (code != 0) throw_errno("make room for", path_);
+  }
 
  private:
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // off_t is signed
+
+  const fs::path path_;
   const std::uint64_t bytes_;
+  const UniqueFd fd_;
   void* at_ = nullptr;
 };
 
@@ -84,7 +94,8 @@ std::string copy_from_afar(const DatasetDirectory& dataset, const std::string& n
   } else {
     const MappedOutput output(to, bytes);
     dataset.remote()->copy(
-        name, output.bytes(), [&](Bytes piece) { hash.update(piece); }, stop);
+        name, output.bytes(), [&](ByteRange range) { output.make_room(range); },
+        [&](Bytes piece) { hash.update(piece); }, stop);
   }
   return hash.finish();
 }

@@ -17,6 +17,9 @@ namespace {
 using Json = OrderedExactJson;
 
 /// Room for some 180,000 shards.
+/// Of an index, beside its samples, and for a sample: its key, its path, and where its fields are.
+constexpr std::uint64_t kMostIndexHead = 1u << 20, kMostIndexRow = 64u << 10;
+
 constexpr JsonLimits kLimits{.bytes = std::size_t{64} << 20, .depth = 16};
 
 /// All files of the dataset that the manifest names.
@@ -210,6 +213,10 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
     std::uint64_t samples = 0;
     for (const ShardRecord& shard : manifest.shards) {
       if (shard.first_sample != samples) throw damaged("its counts do not add up");
+      if (shard.index_bytes > kMostIndexHead &&
+          (shard.index_bytes - kMostIndexHead) / kMostIndexRow > shard.samples)
+        throw damaged("an index of " + std::to_string(shard.index_bytes) +
+                      " bytes is too large for its samples");
       samples += shard.samples;
     }
     if (samples != manifest.samples) throw damaged("its counts do not add up");
@@ -217,6 +224,7 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
   } catch (const Json::exception& error) {
     throw damaged(json_problem(error));
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     if (!error.path().empty()) throw;
     throw damaged(error.what());  // thrown by parse_json()
   }

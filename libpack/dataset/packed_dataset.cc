@@ -13,6 +13,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
@@ -25,6 +26,7 @@ constexpr const char* kVerifyAdvice =
     "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
     "again";
 
+constexpr std::uint64_t kMostFromAfar = std::uint64_t{4} << 30;
 constexpr std::uint64_t kLeastRowBytes = 60;  // of an index: docs/formats/index.md
 
 constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
@@ -125,6 +127,7 @@ std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manif
 
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
                       const Manifest& manifest, IndexCheck check) {
+  obey_stop();
   const fs::path path = dataset.path() / record.index;
   const UniqueFd fd = dataset.open(record.index, record.index_bytes, record.index_sha256);
   ShardIndex index(fd.get(), path, check);
@@ -141,6 +144,12 @@ PackedDataset::PackedDataset(const fs::path& path)
   for (const ShardRecord& record : manifest_.shards) {
     first_samples_.push_back(record.first_sample);
     index_bytes += record.index_bytes;
+    if (directory_.remote() && record.index_bytes > kMostFromAfar)
+      throw Error(ErrorKind::kUnsupported,
+                  "the manifest says that an index has " + std::to_string(record.index_bytes) +
+                      " bytes; from a URL, one of at most 4 GiB is read",
+                  this->path() / record.index,
+                  "copy the dataset to a disk, if its manifest can be trusted");
     // Nothing is sized by a number of samples that no index of this size can hold.
     if (record.samples > record.index_bytes / kLeastRowBytes)
       throw Error(ErrorKind::kCorrupt, "damaged manifest: an index is too small for its samples",
@@ -231,6 +240,7 @@ ImageInfo PackedDataset::image(std::size_t sample) const {
 }
 
 BytesLease PackedDataset::view(std::size_t sample) const {
+  obey_stop();
   const Place at = place(sample);
   const ShardPtr shard = this->shard(at.shard);
   const ByteRange range = shard->index.range(at.row);
@@ -398,6 +408,7 @@ BytesLease PackedDataset::frame_content(const OpenShard& shard, Place at) const 
   try {
     decompress();
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     check_whole(first_samples_[at.shard] + at.row);
     if (!shard.remote) corrupt(at, error.what());
     shard.remote->discard(frame.stored);

@@ -323,11 +323,11 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
     header_ = true;
     for (std::size_t c = 0; c < width_; ++c)
       if (c != path_at_) other_names_.push_back(first[c]);
-    for (const std::string& name : other_names_) {
-      if (name.empty()) refuse_nameless(first);
-      if (std::count(other_names_.begin(), other_names_.end(), name) > 1)
-        refuse(row_.line, "names the column '" + printable(name) + "' twice");
-    }
+    std::vector<std::string_view> names(other_names_.begin(), other_names_.end());
+    std::sort(names.begin(), names.end());
+    if (!names.empty() && names.front().empty()) refuse_nameless(first);
+    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+      refuse(row_.line, "names the column '" + printable(*twice) + "' twice");
     return;
   }
   const bool asked = path != kNone || label != kNone;

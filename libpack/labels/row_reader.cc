@@ -9,6 +9,7 @@
 #include "base/text_lines.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -34,6 +35,7 @@ RowReader::RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::
 }
 
 bool RowReader::next(Row& row) {
+  obey_stop();
   if (begin_ >= read_bytes_) {
     buffer_.erase(0, begin_);
     offset_ += begin_;
@@ -81,6 +83,7 @@ bool RowReader::blank(std::size_t at) {
 }
 
 bool RowReader::load() {
+  obey_stop();
   if (at_end_) return false;
   if (buffer_.size() - begin_ > kLongestRow) refuse("is longer than 64 MiB", kNoTableAdvice);
   const std::size_t had = buffer_.size();

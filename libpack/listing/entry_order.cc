@@ -3,6 +3,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "packhorse/base/stop.h"
 #include "packhorse/listing/entry_table.h"
 
 /// Brings the entries of a table into another order, a part of them at a time: what a table holds
@@ -33,6 +34,7 @@ std::uint64_t bytes_at_once(const EntryBlocks& blocks, std::uint64_t bytes) {
 /// Compares "directory/name" without joining them where the directories tell.
 bool EntryTable::path_less(const EntryBlock& block_a, const EntryRecord& a,
                            const EntryBlock& block_b, const EntryRecord& b) const {
+  obey_stop();
   const std::string_view name_a = block_a.name_of(a), name_b = block_b.name_of(b);
   if (a.directory == b.directory) return name_a < name_b;
   const std::string_view in_a = directories_[a.directory], in_b = directories_[b.directory];
@@ -169,6 +171,7 @@ void EntryTable::permute(const Permutation& order) {
   const std::uint64_t share = (size() + parts - 1) / parts;  // entries of a part
   std::vector<EntryBlocks> distributed(parts, EntryBlocks(memory()));
   for (std::size_t b = 0, n = blocks_.blocks(); b < n; ++b) {
+    obey_stop();
     {
       const EntryBlocks::Held block = blocks_.block_once(b);
       for (std::size_t i = 0; i < block->records.size(); ++i) {
@@ -181,6 +184,7 @@ void EntryTable::permute(const Permutation& order) {
   }
   EntryBlocks ordered(memory());
   for (std::uint64_t part = 0, begin = 0; begin < order.size(); ++part, begin += share) {
+    obey_stop();
     // A part holds its entries in their old order, so the old numbers, sorted, are theirs.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> old;  // number, place in the part
     for (std::uint64_t i = begin; i < std::min(begin + share, order.size()); ++i)

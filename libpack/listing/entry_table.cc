@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "packhorse/base/stop.h"
+
 namespace packhorse {
 
 namespace {
@@ -23,9 +25,12 @@ EntryTable::Facts facts_of(const EntryRecord& record) {
 
 /// One entry of a table, held in memory.
 struct Look {
+  /// Whatever goes through the entries of a source looks at them here, and obeys a stop.
   Look(const EntryBlocks& blocks, std::size_t i)
       : block(blocks.block(i / EntryBlock::kRecords)),
-        record(block->records[i % EntryBlock::kRecords]) {}
+        record(block->records[i % EntryBlock::kRecords]) {
+    obey_stop();
+  }
   std::string_view name() const { return block->name_of(record); }
   EntryBlocks::Held block;
   const EntryRecord& record;
@@ -108,6 +113,7 @@ void EntryTable::rewrite(const Change& change) {
   EntryBlocks kept(memory());
   for (std::size_t b = 0, n = blocks_.blocks(); b < n; ++b) {
     {
+      obey_stop();
       const EntryBlocks::Held block = blocks_.block_once(b);
       for (std::size_t i = 0; i < block->records.size(); ++i) {
         EntryRecord record = block->records[i];

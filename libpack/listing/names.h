@@ -29,6 +29,10 @@ inline constexpr const char* kNoClassFolder = "not in a class folder";
 inline constexpr const char* kExcluded = "matches an --exclude";
 inline constexpr const char* kTooDeep = "it lies in more than 200 folders";
 inline constexpr std::size_t kMostFolders = 200;  ///< around a file
+inline constexpr const char* kTooLarge = "larger than 2 GiB, which no image is that can be read";
+inline constexpr const char* kFieldsTooLarge = "its extra fields have more than 4 GiB together";
+/// The most bytes of an image. A listing may claim any size, and what is planned counts them.
+inline constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
 
 /// Whether files are skipped by that rule wherever they lie, be it outside of all that is packed.
 bool is_outside_rule(std::string_view rule);

@@ -100,6 +100,7 @@ void Contents::hash_batch(std::size_t split, std::size_t begin, std::size_t end)
       found.at(count++) = {hash.low64, hash.high64, {split, i}};
       progress_.bytes += input.bytes.size();
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       if (may_pass(error)) throw;
     }  // it stays without a hash, as it cannot be read later either
     ++progress_.samples;
@@ -124,6 +125,7 @@ bool Contents::same_bytes(ContentPlace a, ContentPlace b) const {
     source_.read(of_a, 0, first);
     source_.read(of_b, 0, second);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     if (may_pass(error)) throw;
     return false;
   }

@@ -13,6 +13,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/formats/dataset_card.h"
@@ -219,6 +220,7 @@ class Copy {
 
 CopyReport copy_dataset(const fs::path& from, const fs::path& to, const CopyOptions& options,
                         Progress* progress, std::stop_token stop) {
+  const StopScope scope(stop);
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   if (!options.staging.empty() && !(is_url(to.native()) && is_url(from.native())))

@@ -8,6 +8,7 @@
 #include "annotations/caption.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/targets/target_options.h"
 #include "packing/added_objects.h"
@@ -158,6 +159,7 @@ class DatasetWriter::State {
   std::uint64_t added() const { return added_; }
 
   PackReport finish(Progress& progress, const std::stop_token& stop) {
+    const StopScope scope(stop);
     refuse_other_process();
     PackJob job;
     job.options = std::move(options_);

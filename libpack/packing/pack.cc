@@ -12,6 +12,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
 #include "packing/pack_item.h"
 #include "packing/pack_job.h"
@@ -128,6 +129,7 @@ std::string name_of_job(const PackJob& job) {
 
 PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& options,
                 Progress* progress, std::stop_token stop) {
+  const StopScope scope(stop);
   options.validate();
   if (!options.staging.empty() && !is_url(out.native()))
     throw Error(ErrorKind::kUsage, "a staging directory is chosen for datasets at URLs only", out,

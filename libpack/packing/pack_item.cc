@@ -9,6 +9,7 @@
 #include "codecs/decode_check.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/codecs/png_encode.h"
 #include "packhorse/targets/label_image.h"
@@ -64,6 +65,7 @@ ItemPreparer::ItemPreparer(const Source& source, const SplitListing& split, cons
       fields_(listing.stored_fields()) {}
 
 void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
+  obey_stop();
   item.entry = split_.entries[entry];
   item.reason.clear();
   item.may_change = false;
@@ -76,6 +78,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   try {
     source_.read(split_, entry, item.input);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     item.reason = error.what();
     item.may_change = true;
     return;
@@ -108,6 +111,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
           {target->name, encode_objects(map_objects(std::move(objects), made.map, size))});
     make_extras(item, entry, source_image, made.map);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     item.reason = error.what();
     return;
   }

@@ -15,6 +15,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
 #include "packing/pack_shard.h"
@@ -129,6 +130,7 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
   ReadAhead read_ahead(*job.source);
   const std::vector<ShardJob> shards = shard_jobs(job, staging, tokens, &read_ahead);
   for_each_shard(jobs, todo, [&](std::size_t split, std::size_t shard) {
+    const StopScope scope(stop);
     const ShardJob& one = shards[split];
     ShardOutcome& outcome = job.splits[split].outcomes[shard];
     outcome = pack_shard(one, shard, progress, stop);
@@ -174,8 +176,8 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
   std::vector<std::pair<std::size_t, std::size_t>> missing;
   for_each_shard(job.options.jobs > 0 ? job.options.jobs : available_cpus(), todo,
                  [&](std::size_t split, std::size_t shard) {
-                   if (stop.stop_requested())
-                     throw Error(ErrorKind::kInterrupted, "stopped on request");
+                   const StopScope scope(stop);
+                   obey_stop();
                    const ShardJob& one = shards[split];
                    auto kept = kept_shard(one, shard, progress);
                    // What lies here may be from before another machine packed it again.

@@ -12,6 +12,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/shard_index.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
@@ -22,7 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kInterrupted = "stopped on request";
 constexpr std::size_t kBatchItems = 32;
 constexpr std::uint64_t kBatchBytes = 1u << 20;
 constexpr std::uint64_t kLargeInput = 8u << 20;
@@ -93,7 +93,7 @@ class ShardPacker {
   ShardOutcome run(const fs::path& receipt, const std::string& inputs) {
     run_pipeline();
     if (writer_) close();
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
+    obey_stop();
     write_receipt(receipt, inputs, outcome_);
     return std::move(outcome_);
   }
@@ -133,12 +133,14 @@ class ShardPacker {
         });
     const auto prepare =
         tbb::make_filter<Batch*, Batch*>(tbb::filter_mode::parallel, [&](Batch* batch) {
+          const StopScope scope(stop_);
           for (std::size_t i = 0; i < batch->used && !batch->large; ++i)
             prepare_item(batch->items[i]);
           return batch;
         });
     const auto write =
         tbb::make_filter<Batch*, void>(tbb::filter_mode::serial_in_order, [&](Batch* batch) {
+          const StopScope scope(stop_);
           if (batch->large) prepare_item(batch->items.front());
           for (std::size_t i = 0; i < batch->used; ++i) write_item(batch->items[i]);
           written += batch->used;
@@ -147,7 +149,7 @@ class ShardPacker {
     // stack.
     tbb::this_task_arena::isolate(
         [&] { tbb::parallel_pipeline(batches.size(), first & prepare & write); });
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
+    obey_stop();
     // A failure elsewhere cancels this pipeline, too, and it then ends early without an error.
     if (written != share_.size()) throw Error(ErrorKind::kInterrupted, "another shard failed");
   }
@@ -306,6 +308,7 @@ fs::path data_path_of(const ShardJob& job, std::size_t shard) {
 
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop) {
+  const StopScope scope(stop);
   const Share share(job, shard);
   const std::string inputs = fingerprint(job, share);
   ShardOutcome before = earlier(job, shard, inputs, progress);

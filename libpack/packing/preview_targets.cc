@@ -34,6 +34,7 @@ class TargetsLook {
     try {
       if (const std::optional<Objects> objects = objects_of(entry)) count(*objects);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       const std::string& prefix = split_.prefix();
       problems.push_back({prefix.empty() ? printable(split_.entries.path_of(entry))
                                          : printable(prefix + '/' + split_.entries.path_of(entry)),

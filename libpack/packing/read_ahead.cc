@@ -42,6 +42,7 @@ void ReadAhead::want(std::shared_ptr<const SplitListing> split, std::vector<std:
 }
 
 void ReadAhead::loop() {
+  const StopScope scope(stop_);
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ending_ || !windows_.empty(); });

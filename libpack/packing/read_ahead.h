@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "packhorse/base/stop.h"
 #include "packhorse/sources/source.h"
 
 namespace packhorse {
@@ -18,7 +19,8 @@ namespace packhorse {
 class ReadAhead {
  public:
   /// `source` must outlive this. Threads start with the first want().
-  explicit ReadAhead(const Source& source) : source_(source) {}
+  /// Its threads obey the stop of the thread that makes it.
+  explicit ReadAhead(const Source& source) : source_(source), stop_(current_stop()) {}
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -39,6 +41,7 @@ class ReadAhead {
   void loop();
 
   const Source& source_;
+  const std::stop_token stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Window>> windows_;

@@ -10,6 +10,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/formats/dataset_card.h"
 #include "packing/pack_shard.h"
@@ -193,6 +194,7 @@ void RemoteTarget::run() {
     lock.unlock();
     std::exception_ptr error;
     try {
+      const StopScope scope(upload.stop);
       store(upload);
     } catch (...) {
       error = std::current_exception();
@@ -251,7 +253,7 @@ void RemoteTarget::clear(const std::vector<std::pair<std::string, std::size_t>>&
     beside_->remove("job");
   } catch (const Error& error) {
     if (!joined) return;  // whoever may write the dataset need not be allowed to look beside it
-    throw Error(error.kind(),
+    throw Error(ErrorKind::kIo,
                 out_.native() + " is complete and in place, but what the tasks left beside it " +
                     "cannot be removed: " + error.what(),
                 out_.native() + ".partial", "remove it by hand");

@@ -8,6 +8,7 @@
 
 #include "base/mounts.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "packing/task_note.h"
@@ -143,9 +144,10 @@ void Staging::publish(bool overwrite) {
 void Staging::remove_behind(const fs::path& published) {
   published_ = true;
   try {
+    const StopGrace grace;
     lock_.remove_root();
   } catch (const Error& error) {
-    throw Error(error.kind(),
+    throw Error(ErrorKind::kIo,
                 published.string() + " is complete and in place, but its staging directory " +
                     "cannot be removed: " + error.what(),
                 root_, "remove this directory by hand");
@@ -158,6 +160,7 @@ void Staging::discard() {
 
 void Staging::abandon() noexcept {
   try {
+    const StopGrace grace;
     discard();
   } catch (...) {  // stays behind; the next writer takes it over
   }

@@ -8,6 +8,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "packing/staging.h"
@@ -95,6 +96,7 @@ UnpackReport unpack_as_folder(const std::vector<fs::path>& datasets, bool splits
 
 UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* progress,
                     std::stop_token stop, UnpackAs as) {
+  const StopScope scope(stop);
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   refuse_url(out.native());

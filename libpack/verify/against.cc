@@ -16,6 +16,7 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/base/secrets.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
@@ -353,6 +354,7 @@ void find_missing_splits(const Replay& replay,
 AgainstReport compare_with_source(const std::vector<fs::path>& datasets, const fs::path& source,
                                   const PackOptions& options, Progress* progress,
                                   std::stop_token stop) {
+  const StopScope scope(stop);
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   const PackedDataset first(datasets.front());

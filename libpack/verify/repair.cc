@@ -14,6 +14,7 @@
 #include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -333,6 +334,7 @@ class Repair {
 
 RepairReport repair(const fs::path& dataset, const fs::path& from, const PackOptions& options,
                     Progress* progress, std::stop_token stop) {
+  const StopScope scope(stop);
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   refuse_url(dataset.native());

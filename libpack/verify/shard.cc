@@ -94,6 +94,7 @@ bool ShardCheck::check_size() {
   try {
     size = dataset_.size(record_.file, DatasetDirectory::links_of(manifest_));
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     files_.push_back(missing(dataset_, record_.file, error));
     return false;
   }
@@ -130,6 +131,7 @@ void ShardCheck::open_index() {
   try {
     index_.emplace(fd.get(), dataset_.path() / record_.index);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     return refuse(error.what());
   }
   if (auto why = index_->why_not_of(record_, manifest_)) refuse(std::move(*why));
@@ -338,6 +340,7 @@ UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, s
     try {
       fd = dataset.open_as_is(file, bytes);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       findings.push_back(missing(dataset, file, error));
       return {};
     }

@@ -13,6 +13,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/sources/source.h"
@@ -38,6 +39,7 @@ void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
   try {
     sums = dataset.read_text(std::string(kSumsName));
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw;
     add(kSumsName, error.what());
     sums_readable = false;
   }
@@ -327,6 +329,7 @@ VerifyPart VerifyPart::parse(const std::string& text) {
 
 VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progress* progress,
                     std::stop_token stop) {
+  const StopScope scope(stop);
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   if (!is_packed_dataset(dataset))

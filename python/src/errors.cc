@@ -37,6 +37,14 @@ nb::object file_system_text(const std::string& bytes) {
       PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
 }
 
+void raise(const Error& error) {
+  const nb::object type = nb::module_::import_("packhorse.errors").attr(name_of(error.kind()));
+  const nb::object raised =
+      type(file_system_text(error.what()), file_system_text(without_secrets(error.path().native())),
+           file_system_text(error.advice()), file_system_text(without_secrets(error.key())));
+  PyErr_SetObject(type.ptr(), raised.ptr());
+}
+
 }  // namespace
 
 void translate_errors() {
@@ -44,11 +52,9 @@ void translate_errors() {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      const nb::object type = nb::module_::import_("packhorse.errors").attr(name_of(error.kind()));
-      const nb::object raised = type(
-          file_system_text(error.what()), file_system_text(without_secrets(error.path().native())),
-          file_system_text(error.advice()), file_system_text(without_secrets(error.key())));
-      PyErr_SetObject(type.ptr(), raised.ptr());
+      raise(error);
+    } catch (const std::filesystem::filesystem_error& error) {
+      raise(error_of(error));
     }
   });
 }

@@ -1,7 +1,9 @@
 #include "bindings.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/remote_files.h"
 #include "packhorse/storage/cache.h"
 #include "packhorse/storage/remote.h"
+#include "remote_opener.h"
 
 namespace packhorse::python {
 
@@ -24,7 +26,8 @@ nb::capsule enable(const std::optional<std::string>& cache, std::uint64_t cache_
   options.storage.anonymous = !sign;
   options.storage.url_command = url_command;
   enable_remote(options);
-  return {reinterpret_cast<void*>(&open_files), "packhorse.RemoteOpener"};
+  static constexpr RemoteDoor kDoor{open_files, add_stop_of_other_copy};
+  return {&kDoor, "packhorse.RemoteDoor"};
 }
 
 nb::dict counters() {

@@ -1,6 +1,6 @@
 #include "remote_opener.h"
 
-#include "packhorse/dataset/remote_files.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse::python {
 
@@ -10,7 +10,9 @@ void bind_remote_opener(nb::module_& module) {
   module.def(
       "set_remote_opener",
       [](const nb::capsule& opener) {
-        set_remote_opener(reinterpret_cast<RemoteOpener>(opener.data()));
+        const RemoteDoor& door = *static_cast<const RemoteDoor*>(opener.data());
+        set_remote_opener(door.open);
+        door.obey(current_stop);
       },
       "opener"_a, "Opens datasets at URLs by what packhorse._remote.enable() gave");
 }

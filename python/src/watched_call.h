@@ -8,6 +8,7 @@
 #include "bindings.h"
 #include "others_run.h"
 #include "packhorse/base/progress.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse::python {
 
@@ -26,7 +27,10 @@ auto watched_call(const nb::object& report, const Work& work) {
     told = done;
     report(done, total);
   };
-  auto result = std::async(std::launch::async, [&] { return work(progress, stop.get_token()); });
+  auto result = std::async(std::launch::async, [&] {
+    const StopScope scope(stop.get_token());
+    return work(progress, stop.get_token());
+  });
   const auto ended = [&](std::chrono::milliseconds within) {
     const OthersRun others_run;
     return result.wait_for(within) == std::future_status::ready;

@@ -17,6 +17,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
@@ -120,6 +121,8 @@ struct Loader::Impl {
       threads.emplace_back(
           [this, &producer](const std::stop_token& stop) { work(producer, stop); });
     }
+    if (const std::stop_token stop = current_stop(); stop.stop_possible())
+      on_stop.emplace(stop, [ending = ending]() mutable { ending.request_stop(); });
   }
 
   void refuse_mixed_masks() const {
@@ -142,6 +145,7 @@ struct Loader::Impl {
   }
 
   ~Impl() {
+    ending.request_stop();  // of requests that somebody waits for
     ring.end_epoch();
     // Stops are requested of all threads first, so that they stop at the same time; the destructors
     // join.
@@ -149,6 +153,7 @@ struct Loader::Impl {
   }
 
   void work(Producer& producer, const std::stop_token& stop) {
+    const StopScope scope(ending.get_token());
     std::uint64_t epochs_seen = 0;
     while (ring.enter(epochs_seen, stop)) {
       take_tickets(producer, stop);
@@ -237,6 +242,10 @@ struct Loader::Impl {
     add(producer.samples, 1);
     return true;
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) {  // not of this sample
+      ring.fail(std::current_exception());
+      return false;
+    }
     producer.error = current_error_at(*dataset, sample);
     const bool dispensable = bad.policy() != BadSamplePolicy::kFail && is_about_sample(error) &&
                              is_whole(producer, sample);
@@ -329,6 +338,10 @@ struct Loader::Impl {
   // These belong to the consumer:
   alignas(kCacheLine) std::uint64_t next_step = 0;  ///< the step that next() returns next
   std::atomic<std::uint64_t> consumer_wait_ns{0}, batches{0}, ready_batches_sum{0};
+
+  /// What the threads obey: the stop of the thread that made the loader, and the loader's end.
+  std::stop_source ending;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
 
   std::vector<std::unique_ptr<Producer>> producers;
   std::vector<std::jthread> threads;  // last: they use everything above

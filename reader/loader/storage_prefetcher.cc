@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse::reader {
@@ -43,6 +44,7 @@ void Prefetcher::reached(std::uint64_t ticket) {
 }
 
 void Prefetcher::run(const std::stop_token& stop) {
+  const StopScope scope(stop);  // what was asked for and has not come by its end is not needed
   std::uint64_t ahead = order_.size();  // nothing is being processed before the first window
   for (std::uint64_t begin = 0; begin < order_.size();) {
     const std::optional<std::uint64_t> window = order_.window_end(begin);

@@ -8,7 +8,7 @@ import objects_support as objects
 import pytest
 from objects_support import fields_of
 from PIL import Image
-from python_support import CARRIERS, DAMAGE, FAILED, USAGE, listed, packhorse, photos, run, staging
+from python_support import CARRIERS, DAMAGE, FAILED, USAGE, listed, packhorse, photo, photos, put, run, staging
 
 SPLITS = ["train", "val", "test"]
 CLASSES = ["RBC", "WBC", "Platelets"]
@@ -313,3 +313,33 @@ def test_a_damaged_field_ends_it_and_nothing_is_left(tmp_path):
     result = run("unpack", tmp_path / "packed", tmp_path / "out", "--as=yolo")
     assert result.code == DAMAGE and "objects" in result.err
     assert not (tmp_path / "out").exists() and not staging(tmp_path / "out").exists()
+
+
+def voc_folder(root, names, lists=None):
+    box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
+    for i, name in enumerate(names):
+        put(root / f"JPEGImages/{name}.jpg", photo(i))
+        put(root / f"Annotations/{name}.xml", f"<annotation><object><name>x</name>{box}</object></annotation>")
+    for name, text in (lists or {}).items():
+        put(root / f"ImageSets/Main/{name}.txt", text)
+    return root
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "cat 1", " cat", "cat ", "cat\t-1"])
+def test_voc_is_not_given_names_that_its_lists_cannot_hold(tmp_path, name):
+    source = voc_folder(tmp_path / "source", ["good", name])
+    packhorse("pack", source, tmp_path / "packed", "--format=wds")
+    result = run("unpack", tmp_path / "packed", tmp_path / "voc", "--as=voc")
+    assert result.code == FAILED and "VOC's lists" in result.err and "unpack as coco" in result.err, result
+    assert not (tmp_path / "voc").exists() and not staging(tmp_path / "voc").exists()
+    unpack(tmp_path / "packed", tmp_path / "coco", "coco")
+    assert (tmp_path / f"coco/train/{name}.jpg").exists() or list((tmp_path / "coco").rglob(f"{name}.jpg"))
+
+
+def test_names_with_blanks_come_back_through_voc(tmp_path):
+    source = voc_folder(tmp_path / "source", ["a cat", "cat 1 b"], {"train": "a cat\n  cat 1 b  \n", "a_train": "a cat -1\ncat 1 b  1\n"})
+    report = packhorse("pack", source, tmp_path / "packed", "--format=wds", "--json").json
+    assert report["packed"] == 2 and report["rejected"] == 0, report
+    unpack(tmp_path / "packed", tmp_path / "voc", "voc")
+    again = packhorse("pack", tmp_path / "voc", tmp_path / "again", "--format=wds", "--json").json
+    assert again["packed"] == 2 and again["rejected"] == 0, again

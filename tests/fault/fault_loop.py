@@ -1,4 +1,4 @@
-"""Makes each system call of packhorse fail once, and from then on, kills it at each, and lets each allocation fail.
+"""Makes each system call of packhorse fail once, and from then on, kills and stops it at each, and lets each allocation fail.
 
     python tests/fault/fault_loop.py                      all of it: see docs/reliability.md
     python tests/fault/fault_loop.py --stride 50          every 50th
@@ -9,7 +9,7 @@ the calls on files below the scratch folder; then the same command meets one fau
 
 - what is published is the old state or the new one, byte for byte, and nothing in between;
 - exit code 0 only with the new state, complete and with nothing left over; an error says so on stderr; no signal ends it
-  but our own;
+  but our own; a SIGTERM ends it by an error that says so, and nothing is published then, or it has done all its work;
 - the same command, run again without faults, succeeds and ends with the very bytes of a run that met none. Where the
   first run has come as far as to publish, it may be told that the target is there.
 """
@@ -33,7 +33,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from python_support import BIN, PACKHORSE, SHAPES, STARTED, TRAIN, finish  # noqa: E402
+sys.modules.setdefault("fault_loop", sys.modules[__name__])  # run as a program, distant_cases.py finds it here
+
+from python_support import BIN, PACKHORSE, SHAPES, STARTED, TERMINATED, TRAIN, finish  # noqa: E402
 
 PRELOAD = BIN / "packhorse_faults.so"
 GROUPS = (
@@ -54,7 +56,7 @@ FAULTS = {
     "mmap": ("ENOMEM",),
     "flock": ("EIO", "EINTR"),
     "alloc": ("ENOMEM",),
-    "change": ("KILL", "TORN"),
+    "change": ("KILL", "TORN", "TERM"),
 }
 # Faults that a program must survive: it goes on as if nothing had happened.
 INTERRUPTED = ("open", "read", "write", "pwrite", "fsync", "truncate", "flock")
@@ -74,6 +76,7 @@ FATAL = {
 }
 COUNTS = Path(__file__).resolve().parent / "counts.json"  # from the last run of each case
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
+ENDS = ("done", "refused", "killed", "stopped", "crashed", "violation")  # not "missed"
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
 
 
@@ -167,6 +170,7 @@ class Case:
     """
 
     groups = GROUPS
+    stops = True  # a SIGTERM ends it before its work is done
     where = ""  # the folder of what is published
 
     def __init__(self, name, prepare, command, one_step=True, refuses=False):
@@ -178,6 +182,16 @@ class Case:
 
     def left_over(self, place):
         return sorted(os.fsdecode(name) for name in contents(place) if is_unfinished(name))
+
+    def reset(self, place):
+        """Undoes what a run has done elsewhere."""
+
+    def told_of_less(self, done):
+        """Whether it has done less than asked, and says so with exit code 0. The next run must do the rest."""
+        return False
+
+    def check_end(self, place):
+        """What must hold besides when all is done."""
 
     def check_state(self, now, before, after):
         if now in (before, after):
@@ -197,6 +211,7 @@ class FitCase(Case):
     broken."""
 
     where = "run"
+    stops = False
 
     def __init__(self):
         self.groups = [group for group in GROUPS if group not in ("alloc", "read", "mmap")]
@@ -265,6 +280,7 @@ class Bench:
     def fresh(self):
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(self.original, self.place, symlinks=True)
+        self.case.reset(self.place)
 
     def run_counted(self, **environment):
         """Returns how it ended, and the calls it made."""
@@ -312,8 +328,10 @@ class Bench:
             step = max(1, n // ALLOCATIONS) if group == "alloc" else 1
             for at in range(1, n + 1, step):
                 for what in kinds:
+                    if what == "TERM" and not self.case.stops:
+                        continue
                     yield Fault(group, at, what, False)
-                    if what not in ("EINTR", "EEXIST", "KILL", "TORN"):
+                    if what not in ("EINTR", "EEXIST", "KILL", "TORN", "TERM"):
                         yield Fault(group, at, what, True)
 
     def try_fault(self, fault):
@@ -332,6 +350,8 @@ class Bench:
 
     def check(self, fault, done):
         now = self.case.published(self.place)
+        if self.case.told_of_less(done):
+            return "done"
         self.case.check_state(now, self.before, self.after)
         if done.returncode == -signal.SIGKILL and fault.kills:
             return "killed"
@@ -341,6 +361,8 @@ class Bench:
             if left := self.case.left_over(self.place):
                 raise Violation(f"exit code 0 and left over: {left[:3]}")
             return "done"
+        if fault.what == "TERM":
+            return self.check_stop(done, now)
         if fault.group == "alloc" and crashed_in(done):
             return "crashed"
         if done.returncode not in (1, 3):
@@ -350,6 +372,13 @@ class Bench:
         if (fault.group, fault.what) in HARMLESS:
             raise Violation("ended by what it has to live with")
         return "refused"
+
+    def check_stop(self, done, now):
+        if done.returncode != TERMINATED or b"error: stopped" not in done.stderr:
+            raise Violation("a stop is another error")
+        if now == self.after and (self.case.one_step or b"nothing was published" in done.stderr):
+            raise Violation("it says that it was stopped, and has done all")
+        return "stopped"
 
     def check_next(self, dead):
         """`dead`: the program had no chance to clean up."""
@@ -364,6 +393,7 @@ class Bench:
         left = [name for name in self.case.left_over(self.place) if self.case.one_step or not dead]
         if left:
             raise Violation(f"left over after the next run: {left[:3]}")
+        self.case.check_end(self.place)
 
 
 # ---- the cases
@@ -513,7 +543,9 @@ def cases():
             one_step=False,
         ),
     ]
-    return [*found, FitCase()] if TRAIN.exists() else found
+    from distant_cases import distant_cases  # noqa: PLC0415: which is made of what is here
+
+    return [*found, *distant_cases(), *([FitCase()] if TRAIN.exists() else [])]
 
 
 # ---- the loop
@@ -526,6 +558,7 @@ class Tally:
 
     def add(self, case, fault, how):
         kind = "kills" if fault.kills else "allocations" if fault.group == "alloc" else "faults"
+        kind = "stops" if fault.what == "TERM" else kind
         with self.lock:
             self.ended[case, kind, how] += 1
 
@@ -533,7 +566,7 @@ class Tally:
         """A row of the table."""
 
         def count(kind, *hows):
-            return sum(self.ended[case, kind, how] for how in hows or ("done", "refused", "killed", "crashed", "violation"))  # not "missed"
+            return sum(self.ended[case, kind, how] for how in hows or ENDS)
 
         return {
             "every": every,
@@ -541,6 +574,7 @@ class Tally:
             "faults that went on": count("faults", "done"),
             "faults refused": count("faults", "refused"),
             "kills": count("kills"),
+            "stops": count("stops"),
             "allocations": count("allocations"),
             "allocations that went on": count("allocations", "done"),
             "allocations refused": count("allocations", "refused"),
@@ -555,9 +589,9 @@ class Tally:
 def table(rows):
     """`rows`: from Tally.rows(), perhaps of several runs."""
     lines = [
-        "| command | every | faults | went on | refused | kills | allocations | went on | refused "
+        "| command | every | faults | went on | refused | kills | stops | allocations | went on | refused "
         "| crashes in libraries | **violations** |",
-        "|" + "---|" * 11,
+        "|" + "---|" * 12,
     ]
     for case, row in sorted(rows.items()):
         lines.append(f"| `{case}` | " + " | ".join(f"{cell:,}" for cell in row.values()) + " |")
@@ -625,6 +659,8 @@ def main():
     if arguments.write:
         # Cases that were not run now keep the counts of their last run.
         rows = (json.loads(COUNTS.read_text()) if COUNTS.exists() else {}) | rows
+        names = next(iter(tally.rows(arguments.stride).values()))
+        rows = {case: {name: row.get(name, 0) for name in names} for case, row in rows.items()}
         COUNTS.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
         head, rest = arguments.write.read_text().split(MARKS[0])
         tail = rest.split(MARKS[1])[1]

@@ -27,6 +27,12 @@ def scratch(tmp_path):
         yield Path(folder)
 
 
+def test_a_stop_at_any_change_is_said_and_leaves_the_old_state(scratch):
+    tally = fault_loop.loop(scratch, "pack-wds pack-hdf5 pack-overwrite unpack index-overwrite repair change TERM".split(), 41)
+    assert tally.violations == []
+    assert sum(number for (_, _, how), number in tally.ended.items() if how == "stopped") >= 8, tally.ended
+
+
 def check(scratch, only, stride, refused=0, killed=0):
     """Tries every `stride`th fault of a choice: no violation, and at least so many are met and end so."""
     tally = fault_loop.loop(scratch, only.split(), stride)
@@ -42,7 +48,7 @@ def check(scratch, only, stride, refused=0, killed=0):
     ("only", "stride", "refused", "killed"),
     [
         ("pack-wds pack-lmdb pack-hdf5 pack-overwrite unpack index-overwrite repair write fsync rename", 53, 8, 0),
-        ("pack-wds pack-lmdb pack-hdf5 pack-overwrite unpack index-overwrite repair change", 53, 0, 8),
+        ("pack-wds pack-lmdb pack-hdf5 pack-overwrite unpack index-overwrite repair change KILL TORN", 53, 0, 8),
     ],
 )
 def test_a_few_faults_and_kills_leave_the_old_or_the_new_state(scratch, only, stride, refused, killed):

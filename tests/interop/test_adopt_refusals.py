@@ -288,3 +288,10 @@ def test_pack_does_not_offer_formats_that_are_only_read(tmp_path, shards, photos
     assert "-any" not in packhorse("pack", "--help").out
     with tarfile.open(shards / "s-0.tar") as archive:
         assert len(archive.getnames()) == 3 * len(photos)
+
+
+def test_a_shard_whose_name_no_manifest_can_hold_is_refused_by_name(shards, photos):
+    other.webdataset_tar(shards / "one.tar", photos)
+    os.rename(shards / "one.tar", os.fsencode(shards) + b"/\xff.tar")
+    result = refused("index", shards, code=FAILED)
+    assert "not UTF-8" in result.err and "\\xff.tar" in result.err and "next:  rename it" in result.err, result

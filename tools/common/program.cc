@@ -30,6 +30,7 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
 #include "packhorse/base/secrets.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse::program {
 
@@ -135,15 +136,6 @@ void print_plainly(std::initializer_list<std::string_view> pieces) {
   }
 }
 
-/// Puts what the file system refused into the words of other file errors.
-Error error_of(const std::filesystem::filesystem_error& error) {
-  try {
-    throw_code(error.code(), "access", error.path1());
-  } catch (const Error& worded) {
-    return worded;
-  }
-}
-
 /// Puts any other exception into words. TBB says only in its text that no thread can be started.
 Error error_of(const std::exception& error) {
   const auto no_more = std::make_error_code(std::errc::resource_unavailable_try_again);
@@ -161,7 +153,7 @@ int report_failure() noexcept try {
     print_error(program_name, error);
     return exit_code_of(error, received_signal());
   } catch (const std::filesystem::filesystem_error& error) {
-    print_error(program_name, error_of(error));
+    print_error(program_name, packhorse::error_of(error));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe && reader_is_gone(STDOUT_FILENO)) return kSigpipe;
     print_error(program_name, error_of(error));
@@ -309,6 +301,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
     if (!sub->parsed()) continue;
     check_values(*sub);
     std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
+    const StopScope scope(signals.token());
     return flushed(program.name, command->run(signals.token()));
   }
   return kUsage;

@@ -32,6 +32,8 @@ class Command {
  public:
   virtual ~Command() = default;
   virtual void setup(CLI::App& app) = 0;
+  /// The thread's work obeys `stop` (packhorse/base/stop.h), which comes with SIGINT or SIGTERM:
+  /// within 2 s in whatever it does.
   virtual int run(const std::stop_token& stop) = 0;
 };
 

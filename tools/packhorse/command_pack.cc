@@ -109,7 +109,9 @@ class CommandPack final : public program::Command {
       report = pack(source_, out_, options_, &progress, stop);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
-      throw Error(ErrorKind::kInterrupted, "stopped; nothing was published",
+      throw Error(ErrorKind::kInterrupted,
+                  is_url(out_) ? "stopped before the dataset was complete there"
+                               : "stopped; nothing was published",
                   options_.staging.empty() ? staging_path(out_) : options_.staging,
                   "run the same command again: finished shards are kept");
     }

@@ -61,7 +61,13 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
   if (inputs_.empty())
     throw Error(ErrorKind::kCorrupt, "the measurement has no inputs that were measured warm", path,
                 "make it again with `packhorse-train measure --json`");
-  for (const std::string& input : inputs_) static_cast<void>(costs(input, {}));
+  // What others ask of it later is asked here, where what lacks can be told.
+  static_cast<void>(machine());
+  for (const std::string& input : inputs_) {
+    static_cast<void>(costs(input, {}));
+    static_cast<void>(costs(input, reader::StorageModel{}));
+    static_cast<void>(epoch(input));
+  }
   static_cast<void>(check());
 } catch (const nlohmann::json::exception& error) {
   throw_no_report(json_problem(error), path);
@@ -129,8 +135,9 @@ std::vector<PastReport::Check> PastReport::check() const {
 }
 
 const Json& PastReport::input(const std::string& name) const {
-  return *std::find_if(json_.at("inputs").begin(), json_.at("inputs").end(),
-                       [&](const Json& one) { return one.at("name") == name; });
+  for (const Json& one : json_.at("inputs"))
+    if (one.at("name") == name) return one;
+  throw Error(ErrorKind::kCorrupt, "a run is of '" + name + "', which is none of its inputs");
 }
 
 const Json* PastReport::find_run(const std::string& input, const std::string& condition) const {

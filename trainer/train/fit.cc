@@ -14,6 +14,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/reader/autotune.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/input/gpu_decode.h"
@@ -100,6 +101,7 @@ class Run {
   }
 
   FitResult run() {
+    const StopExempt steps_are_finished;
     const auto start = Clock::now();
     if (!val_) note("there is no val or test split beside the training data, so nothing is scored");
     reader::Loader loader(train_, loader_options());

@@ -67,6 +67,15 @@ bool begins_before_the_image(const Objects& objects) {
                              [](const Box& box) { return std::min(box.left, box.top) < 0; });
 }
 
+/// A name with a line break is two lines of a list, one that ends in a number another name.
+void refuse_unlisted(const fs::path& place) {
+  const std::string name = fs::path(place).replace_extension();
+  if (voc_list_member(name) == name && name.find_first_of("\r\n") == std::string::npos) return;
+  throw Error(ErrorKind::kUnsupported,
+              "VOC's lists of images, a name a line, cannot hold '" + printable(name) + "'", {},
+              "unpack as coco or as a folder, or rename the image and pack again");
+}
+
 fs::path names_file(const NotedDataset& dataset) {
   const std::string name = dataset.split.empty() ? "trainval" : dataset.split;
   make_directories(dataset.out / "ImageSets" / "Main");
@@ -88,6 +97,7 @@ VocWriter::VocWriter(const NotedDataset& dataset) : dataset_(dataset), names_(na
 
 std::optional<NotationWriter::OwnFile> VocWriter::own_file(const NotedSample& sample,
                                                            Unsaid& unsaid) const {
+  refuse_unlisted(sample.place);
   const fs::path path = (fs::path("Annotations") / sample.place).replace_extension(".xml");
   const bool has_text = dataset_.target.text == "xml" && !sample.text.empty();
   const bool keeps_text = has_text && stands_alone(sample.text, sample.objects);

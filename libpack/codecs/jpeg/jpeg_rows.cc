@@ -6,6 +6,7 @@
 #include "codecs/cmyk.h"
 #include "codecs/jpeg/jpeg_session.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse::codecs {
 
@@ -84,6 +85,7 @@ class JpegRows final : public ColourRows {
   }
 
   void read_row() {
+    obey_stop();
     jpeg_decompress_struct& jpeg = session_.jpeg();
     std::uint8_t* row = row_.data();
     session_.run([&] {

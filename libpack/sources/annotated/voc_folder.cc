@@ -168,11 +168,12 @@ SplitList read_list(const fs::path& folder, const std::string& name) {
   SplitList list{name, {}};
   TextLines lines(as_text(bytes), file);
   for (std::string_view line; lines.next(line);) {
-    const std::string_view member = line.substr(0, line.find_first_of(kBlanks));
+    const std::string_view member = voc_list_member(line);
     if (member.empty()) continue;
     list.members.emplace_back(member);
-    line.remove_prefix(member.size());
-    list.more = list.more || line.find_first_not_of(kBlanks) != std::string_view::npos;
+    const std::size_t behind =
+        static_cast<std::size_t>(member.data() - line.data()) + member.size();
+    list.more = list.more || line.find_first_not_of(kBlanks, behind) != std::string_view::npos;
   }
   return list;
 }

@@ -49,6 +49,7 @@ Seen look(const Source& source, const SplitListing& split, std::size_t field, st
       source.read_field(split, i, field, bytes);
       seen.add(parse_voc(as_text(bytes)), image);
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       if (seen.damaged.empty()) seen.damaged = printable(image) + ": " + error.what();
       if (error.kind() != ErrorKind::kUnsupported) continue;
       throw Error(

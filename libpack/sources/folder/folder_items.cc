@@ -14,6 +14,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -72,6 +73,7 @@ int read_directory(int fd, const std::function<bool(const char*, Type)>& visit) 
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) return errno;
     const std::string_view name = entry->d_name;
+    obey_stop();
     if (name != "." && name != ".." && !visit(entry->d_name, type_of(*entry))) return 0;
   }
 }

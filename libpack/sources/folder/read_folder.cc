@@ -19,6 +19,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -79,6 +80,7 @@ class Reading {
 
   /// Takes the files of a folder, and adds the folders in it to `inside`.
   void read(const Unread& folder, std::vector<Unread>& inside) {
+    obey_stop();
     const UniqueFd fd = open_at(root_, folder.path.empty() ? "." : folder.path.c_str(), kFolder);
     const std::optional<FolderId> id = fd ? folder_id(fd.get()) : std::nullopt;
     if (!id) return unreadable(folder.path, errno);
@@ -133,11 +135,12 @@ class Reading {
       if (verdicts[i] != Verdict::kImage) continue;
       EntryTable::Facts facts{
           .size = items[i].size, .stamp = items[i].stamp, .locator = items[i].inode};
-      if (take_fields(items, i, verdicts, facts)) {
-        out_.images.add(path, items.name(i), facts);
+      if (!take_fields(items, i, verdicts, facts)) {
+        out_.others.push_back({join(path, items.name(i)), {}, naming::kFieldsTooLarge});
+      } else if (facts.size > naming::kLargestImage) {
+        out_.others.push_back({join(path, items.name(i)), {}, naming::kTooLarge});
       } else {
-        out_.others.push_back(
-            {join(path, items.name(i)), {}, "its extra fields have more than 4 GiB together"});
+        out_.images.add(path, items.name(i), facts);
       }
     }
     for (std::size_t i = 0; i < items.size(); ++i)
@@ -147,6 +150,7 @@ class Reading {
   /// Records skips and rejects. A field's verdict stays open until all images are known, since only
   /// then is it known whose field it is.
   Verdict judge(int fd, const FolderItems& items, std::size_t i, const std::string& path) {
+    obey_stop();
     const FolderItems::Item& item = items[i];
     const std::string_view name = items.name(i);
     const auto skipped = [&](const char* rule) {

@@ -17,8 +17,6 @@ namespace {
 
 using naming::shown;
 
-constexpr const char* kTooLarge = "its extra fields have more than 4 GiB together";
-
 /// A path without the extension of its file.
 std::string_view without_extension(std::string_view path) {
   const std::size_t dot = path.rfind('.'), slash = path.rfind('/');
@@ -115,7 +113,7 @@ class Attaching {
       Verdict verdict = find_all(path, layout_.roots[s].place_of(path), found);
       const std::uint64_t bytes = total(facts.field_bytes, found);
       facts.field_bytes = static_cast<std::uint32_t>(bytes);
-      if (facts.field_bytes != bytes) verdict.problem = kTooLarge;
+      if (facts.field_bytes != bytes) verdict.problem = naming::kFieldsTooLarge;
       if (verdict.skipped) {
         split.skips.push_back({printable(below), naming::kInFieldFolder});
         return false;

@@ -65,7 +65,8 @@ SourceContents::Look careful_look(
     if (image.size > kMostLookedAt) return bytes;
     try {
       read(image, bytes);
-    } catch (const Error&) {  // packing will reject it
+    } catch (const Error& error) {  // packing will reject it
+      if (error.kind() == ErrorKind::kInterrupted) throw;
       bytes.clear();
     }
     return bytes;

@@ -310,6 +310,8 @@ class ListSource final : public Source {
     const std::string stored = row.problem.empty() ? survey.paths.stored(row.path) : row.path;
     if (row.problem.empty() && without_time(stored).size() != stored.size())
       row.problem = "its path begins like those of files listed again, with ~ and a number";
+    if (row.problem.empty() && row.facts.size > naming::kLargestImage)
+      row.problem = naming::kTooLarge;
     if (row.problem.empty()) {
       if (const auto label = survey.labels.label(row.label, row.problem)) row.facts.label = *label;
     }

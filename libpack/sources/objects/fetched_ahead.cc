@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kMoment{500};
 }  // namespace
 
 void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
-                         const std::function<std::string()>& get) {
+                         const std::function<std::vector<std::byte>()>& get) {
   {
     std::unique_lock lock(mutex_);
     in_use_ = true;
@@ -27,7 +27,7 @@ void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
     if (!files_.try_emplace(number).second) return;
     bytes_ += bytes;
   }
-  std::string content;
+  std::vector<std::byte> content;
   bool came = false;
   try {
     content = get();
@@ -44,7 +44,7 @@ void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
   changed_.notify_all();
 }
 
-bool FetchedAhead::take(std::uint64_t number, std::string& out) {
+bool FetchedAhead::take(std::uint64_t number, std::vector<std::byte>& out) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
     const auto found = files_.find(number);

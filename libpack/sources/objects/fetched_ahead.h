@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace packhorse {
 
@@ -20,13 +20,14 @@ class FetchedAhead {
   /// Fetches file `number`, of `bytes` bytes, and keeps it, unless whoever needs it was here
   /// before, or there is no room, also after a moment. When fetching fails, nothing is kept:
   /// whoever needs the file fetches it, and hears why not.
-  void fetch(std::uint64_t number, std::uint64_t bytes, const std::function<std::string()>& get);
+  void fetch(std::uint64_t number, std::uint64_t bytes,
+             const std::function<std::vector<std::byte>()>& get);
   /// Moves a file out, waiting while it is on its way. False when it is not here.
-  bool take(std::uint64_t number, std::string& out);
+  bool take(std::uint64_t number, std::vector<std::byte>& out);
 
  private:
   struct File {
-    std::string content;
+    std::vector<std::byte> content;
     bool there = false;
   };
   const std::uint64_t most_;

@@ -9,7 +9,7 @@ std::uint64_t ObjectReader::add(RemoteFiles& files, RemoteFile object) {
   return objects_.size() - 1;
 }
 
-std::string ObjectReader::get(std::uint64_t number) const {
+std::vector<std::byte> ObjectReader::get(std::uint64_t number) const {
   const Listed& listed = objects_[number];
   return listed.files->read(listed.object);
 }
@@ -19,10 +19,7 @@ void ObjectReader::prefetch(std::uint64_t number) const {
 }
 
 void ObjectReader::read(std::uint64_t number, std::vector<std::byte>& out) const {
-  std::string content;
-  if (!ahead_.take(number, content)) content = get(number);
-  const Bytes bytes = as_bytes(content);
-  out.assign(bytes.begin(), bytes.end());
+  if (!ahead_.take(number, out)) out = get(number);
 }
 
 }  // namespace packhorse

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "packhorse/dataset/remote_files.h"
@@ -28,7 +27,7 @@ class ObjectReader {
   };
   static constexpr std::uint64_t kMostAhead = 256u << 20;
 
-  std::string get(std::uint64_t number) const;
+  std::vector<std::byte> get(std::uint64_t number) const;
 
   std::vector<Listed> objects_;
   mutable FetchedAhead ahead_{kMostAhead};

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostObjects = 1'000'000'000;
+constexpr std::size_t kMostObjects = 100'000'000;
 
 /// Class folders of objects. What an object is, its name alone tells: looking into each would be a
 /// request for each.
@@ -118,6 +118,11 @@ class ObjectsSource final : public Source {
       } else if (fields.may_be_beside(*path)) {
         companions.emplace(*path, at);
       } else if (naming::has_any_image_name(*path) || naming::has_npy_name(*path)) {
+        if (object.bytes > naming::kLargestImage) {
+          contents.others.push_back({*path, {}, naming::kTooLarge});
+          folders.emplace(naming::directory_of(*path));
+          continue;
+        }
         const auto [directory, name] = naming::directory_and_name(*path);
         contents.images.add(directory, name,
                             {.size = object.bytes, .stamp = object.stamp, .locator = at});
@@ -142,6 +147,7 @@ class ObjectsSource final : public Source {
     for (std::size_t i = 0; i < contents.images.size(); ++i) {
       EntryTable::Facts facts = contents.images.facts(i);
       const std::string path = contents.images.path_of(i);
+      std::uint64_t field_bytes = 0;
       for (std::size_t f = 0; f < fields.size(); ++f) {
         if (fields[f].place) continue;
         const auto found = companions.find(field_file(path, fields[f].name));
@@ -149,10 +155,15 @@ class ObjectsSource final : public Source {
         taken.insert(found->first);
         const RemoteFile& object = objects_[found->second];
         facts.fields |= std::uint32_t{1} << f;
-        facts.field_bytes += static_cast<std::uint32_t>(object.bytes);
+        field_bytes += object.bytes;
         facts.stamp = mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(object.stamp)),
                                 object.bytes);
         fields_of_[facts.locator].push_back({f, found->second});
+      }
+      facts.field_bytes = static_cast<std::uint32_t>(field_bytes);
+      if (field_bytes != facts.field_bytes) {
+        contents.others.push_back({path, {}, naming::kFieldsTooLarge});
+        continue;
       }
       const auto [directory, name] = naming::directory_and_name(path);
       images.add(directory, name, facts);

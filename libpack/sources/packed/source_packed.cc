@@ -9,6 +9,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/sample.h"
 #include "sources/layout/folder_options.h"
@@ -91,7 +92,7 @@ class PackedSource final : public Source {
       for (const TargetRecord& target : manifest(part).targets)
         if (target.kind == kObjectsTarget) split.target_head = target.head;
       for (std::size_t shard = 0; shard < part.dataset.shards(); ++shard)
-        list_shard(part, shard, label_of, split.entries);
+        list_shard(part, shard, label_of, split);
     }
     naming::refuse_empty(listing, path_, "pack it again from its source");
     return listing;
@@ -184,7 +185,7 @@ class PackedSource final : public Source {
   }
 
   void list_shard(const Part& part, std::size_t shard, const std::vector<std::int64_t>& label_of,
-                  EntryTable& out) const {
+                  SplitListing& out) const {
     const auto held = part.dataset.index(shard);
     const ShardIndex& index = *held;
     const std::uint64_t first = manifest(part).shards[shard].first_sample;
@@ -197,8 +198,12 @@ class PackedSource final : public Source {
       };
       list_fields(part, shard, row, facts);
       const std::string path = path_of(part.dataset, index, row);
+      if (facts.size > naming::kLargestImage) {
+        out.rejects.push_back({printable(path), naming::kTooLarge});
+        continue;
+      }
       const auto [directory, name] = naming::directory_and_name(path);
-      out.add(directory, name, facts);
+      out.entries.add(directory, name, facts);
     }
   }
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -15,6 +18,9 @@ namespace fs = std::filesystem;
 namespace {
 
 using Lock = struct flock;
+using std::chrono::microseconds;
+
+constexpr microseconds kFirstLook{100}, kLook{20'000};
 
 Lock made(short type, ByteRange range) {
   Lock lock{};  // l_pid must be 0
@@ -47,8 +53,13 @@ bool try_lock(int fd, ByteRange range, LockKind kind, const fs::path& path) {
 }
 
 void wait_lock(int fd, ByteRange range, LockKind kind, const fs::path& path) {
-  Lock lock = made(type_of(kind), range);
-  if (uninterrupted([&] { return ::fcntl(fd, F_OFD_SETLKW, &lock); }) != 0) refuse(path);
+  // A thread that waits in the kernel hears of no stop. The first tries come soon: most locks are
+  // held for as long as a file takes to be opened.
+  for (auto pause = kFirstLook; !try_lock(fd, range, kind, path);
+       pause = std::min(2 * pause, kLook)) {
+    obey_stop();
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 void unlock(int fd, ByteRange range) noexcept {

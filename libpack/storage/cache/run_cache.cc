@@ -8,6 +8,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/storage/cache.h"
 #include "storage/cache/cached_file.h"
 
@@ -101,6 +102,7 @@ std::uint64_t RunCache::clear(const std::optional<std::string>& sha256) {
 }
 
 std::vector<std::string> RunCache::verify(const std::stop_token& stop) {
+  const StopScope scope(stop);
   CacheDirectory& directory = *state_->directory;
   std::vector<FoundShard> shards = directory.shards();
   std::sort(shards.begin(), shards.end(), [](const FoundShard& a, const FoundShard& b) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "packhorse/base/stop.h"
+
 namespace packhorse {
 
 namespace {
@@ -30,6 +32,7 @@ bool CachedRuns::ensure_run(std::size_t run) {
   const Clock::time_point begin = Clock::now();
   bool room = true;
   while (room && !file_->has(run)) {
+    obey_stop();
     const Claim claim = file_->claim(run);
     if (claim == Claim::kMine) room = fetch(run);
     if (claim == Claim::kOthers) file_->wait_for(run, kLook);

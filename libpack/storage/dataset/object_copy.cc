@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 #include "storage/under_way.h"
 
 namespace packhorse {
@@ -29,15 +30,17 @@ struct Arrivals {
 class ObjectCopy {
  public:
   ObjectCopy(ObjectStore& store, const std::string& name, ObjectInfo info,
-             std::span<std::byte> into)
+             std::span<std::byte> into, const RoomMaker& make_room)
       : store_(store),
         name_(name),
         info_(std::move(info)),
         into_(into),
+        make_room_(make_room),
         ranges_((into.size() + kRangeBytes - 1) / kRangeBytes),
         arrivals_(std::make_shared<Arrivals>(ranges_)) {}
 
-  void run(const std::function<void(Bytes)>& take, const std::stop_token& stop) {
+  void run(const std::function<void(Bytes)>& take) {
+    const std::stop_token stop = current_stop();
     UnderWay& under_way = arrivals_->under_way;
     // Whatever ends this, also what `take` throws: requests write into `into_` until they are over.
     const struct AllOver {
@@ -49,12 +52,11 @@ class ObjectCopy {
       start(range);
       take_arrived(take);
     }
-    // A request may have begun while others were interrupted.
-    if (stop.stop_requested()) store_.interrupt();
     for (std::size_t left = kMostUnderWay; left-- > 0 && under_way.wait_for(left);)
       take_arrived(take);
+    under_way.wait_for(0);
+    obey_stop();
     under_way.finish();
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
     take_arrived(take);
   }
 
@@ -71,6 +73,7 @@ class ObjectCopy {
     read.range = {range * kRangeBytes, read.into.size()};
     read.of_bytes = info_.bytes;
     read.tag = info_.tag;
+    if (make_room_) make_room_(read.range);
     arrivals_->under_way.begin();
     try {
       store_.start(read, [arrivals = arrivals_, range](std::exception_ptr error) {
@@ -91,6 +94,7 @@ class ObjectCopy {
   const std::string& name_;
   const ObjectInfo info_;
   const std::span<std::byte> into_;
+  const RoomMaker& make_room_;
   const std::size_t ranges_;
   const std::shared_ptr<Arrivals> arrivals_;
   std::size_t taken_ = 0;
@@ -99,9 +103,10 @@ class ObjectCopy {
 }  // namespace
 
 void copy_object(ObjectStore& store, const std::string& name, std::span<std::byte> into,
-                 const std::function<void(Bytes)>& take, const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  const std::stop_callback interrupt(stop, [&store] { store.interrupt(); });
+                 const RoomMaker& make_room, const std::function<void(Bytes)>& take,
+                 const std::stop_token& stop) {
+  const StopScope scope(stop);
+  obey_stop();
   ObjectInfo info = store.info(name);
   if (info.bytes != into.size()) {
     throw Error(
@@ -109,7 +114,7 @@ void copy_object(ObjectStore& store, const std::string& name, std::span<std::byt
         fmt::format("the object had {} bytes before, and has {} now", into.size(), info.bytes),
         store.place().below(name).shown(), "try again when nobody writes there");
   }
-  ObjectCopy(store, name, std::move(info), into).run(take, stop);
+  ObjectCopy(store, name, std::move(info), into, make_room).run(take);
 }
 
 }  // namespace packhorse

@@ -17,6 +17,7 @@
 #include "packhorse/storage/remote.h"
 #include "storage/cache/run_cache.h"
 #include "storage/dataset/object_copy.h"
+#include "storage/dataset/object_pieces.h"
 #include "storage/dataset/stored_shard.h"
 #include "storage/http/client.h"
 
@@ -31,8 +32,6 @@ constexpr const char* kUsualSplits[] = {"train", "val", "test"};
 constexpr std::size_t kMostFolders = 1'000'000;
 constexpr std::size_t kMostSplits = 100;
 constexpr int kSplitsAtOnce = 16;
-/// Of a sample: a storage may claim any size. Memory is taken as the pieces of it come.
-constexpr std::uint64_t kMostOfFile = std::uint64_t{4} << 30, kPieceOfFile = 64u << 20;
 
 class RemoteDataset;
 
@@ -80,13 +79,13 @@ class RemoteDataset final : public RemoteFiles {
     return {name, info.bytes, stamp, std::move(info.tag)};
   }
 
-  void copy(const std::string& name, std::span<std::byte> into,
+  void copy(const std::string& name, std::span<std::byte> into, const RoomMaker& make_room,
             const std::function<void(Bytes)>& take, const std::stop_token& stop) override {
-    copy_object(*parts_.store, name, into, take, stop);
+    copy_object(*parts_.store, name, into, make_room, take, stop);
   }
 
   std::string read_text(const std::string& name, std::uint64_t most) override {
-    const std::vector<std::byte> bytes = parts_.store->read(name, most);
+    const std::vector<std::byte> bytes = parts_.store->read(name, std::min(most, kMostInMemory));
     return std::string(as_text(bytes));
   }
 
@@ -124,21 +123,8 @@ class RemoteDataset final : public RemoteFiles {
     return files;
   }
 
-  std::string read(const RemoteFile& file) override {
-    if (file.bytes > kMostOfFile)
-      throw Error(ErrorKind::kRejected, "an object of " + std::to_string(file.bytes) +
-                                            " bytes, more than a file of a sample may have");
-    std::string content;
-    for (std::uint64_t at = 0; at < file.bytes; at = content.size()) {
-      const std::uint64_t bytes = std::min(file.bytes - at, kPieceOfFile);
-      content.resize(at + bytes);
-      parts_.store->read_range({file.name,
-                                {at, bytes},
-                                file.bytes,
-                                file.tag,
-                                std::as_writable_bytes(std::span(content).subspan(at))});
-    }
-    return content;
+  std::vector<std::byte> read(const RemoteFile& file) override {
+    return read_in_pieces(*parts_.store, file.name, {0, file.bytes}, file.bytes, file.tag);
   }
 
   bool can_store() const override { return parts_.store->can_write(); }
@@ -197,7 +183,7 @@ class RemoteDataset final : public RemoteFiles {
   std::vector<std::byte> fetch_whole(const std::string& name, std::uint64_t bytes,
                                      const std::string& hash) {
     for (int attempt = 0; attempt < 2; ++attempt) {
-      std::vector<std::byte> content = parts_.store->read(name, bytes);
+      std::vector<std::byte> content = parts_.store->read(name, std::min(bytes, kMostInMemory));
       if (content.size() == bytes && sha256(content) == hash) return content;
       ++parts_.events->damaged;
     }

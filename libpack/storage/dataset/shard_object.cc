@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "packhorse/base/error.h"
+#include "storage/dataset/object_pieces.h"
 
 namespace packhorse {
 
@@ -11,9 +12,9 @@ RangeRead ShardObject::range_read(ByteRange range, const Buffer& buffer) const {
 }
 
 Buffer ShardObject::fetch(ByteRange range) const {
-  auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    parts_.store->read_range(range_read(range, buffer));
+    const auto buffer = std::make_shared<std::vector<std::byte>>(
+        read_in_pieces(*parts_.store, name_, range, bytes_, {}));
     if (check_.fits(range, *buffer)) return buffer;
     ++parts_.events->damaged;
   }
@@ -32,7 +33,7 @@ bool ShardObject::fits(ByteRange range, const Buffer& buffer) {
 }
 
 bool ShardObject::start(ByteRange range, std::function<void(Buffer)> landed) {
-  if (!parts_.memory->begin(range.length)) return false;
+  if (range.length > kPieceInMemory || !parts_.memory->begin(range.length)) return false;
   const auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
   const auto land = [self = shared_from_this(), range, buffer,
                      landed = std::move(landed)](const std::exception_ptr& error) {

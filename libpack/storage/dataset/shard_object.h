@@ -25,7 +25,8 @@ class ShardObject : public std::enable_shared_from_this<ShardObject> {
   /// Waits for a range. It is fetched once more when its bytes are not the right ones, as they may
   /// have been damaged on the way. Throws what the store throws, and Error(kCorrupt).
   Buffer fetch(ByteRange range) const;
-  /// Starts to fetch a range ahead. False when too much is on its way already. `landed` is called
+  /// Starts to fetch a range ahead. False when too much is on its way already, and for more than is
+  /// taken into memory at a time. `landed` is called
   /// once, in the thread of the landing, with the bytes, or with nullptr where that failed or they
   /// were not the right ones: whoever needs them fetches them, and hears why not. It must not
   /// throw, and is called after close(), too.

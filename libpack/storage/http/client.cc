@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 #include "storage/http/curl_loop.h"
 #include "storage/http/request_cap.h"
 #include "storage/http/retry.h"
@@ -75,8 +76,12 @@ class HttpClient::Reactor {
     Accept accept;
     Done done;
     const void* owner = nullptr;
+    std::stop_token stop = {};  ///< of the thread that started it
     int tries = 0;
     SteadyClock::time_point first_sent{};
+    bool leaving = false;  ///< under the mutex
+    /// Gives it up when the stop is requested. Last: what it does needs all of the above.
+    std::optional<std::stop_callback<std::function<void()>>> on_stop = {};
   };
   using TaskPtr = std::shared_ptr<Task>;
   struct Owner {
@@ -91,6 +96,8 @@ class HttpClient::Reactor {
   };
 
   void start_threads();
+  void give_up_task(const TaskPtr& task);
+  bool is_unwanted(const Task& task);
   void dispatch();
   TaskPtr next_task();
   void wait_for_task(std::unique_lock<std::mutex>& lock);
@@ -142,15 +149,42 @@ void HttpClient::Reactor::start_threads() {
 }
 
 void HttpClient::Reactor::start(Make make, Accept accept, Done done, const void* owner) {
-  auto task = std::make_shared<Task>(
-      Task{std::move(make), std::move(accept), std::move(done), owner, 0, {}});
+  const auto task = std::make_shared<Task>();
+  task->make = std::move(make);
+  task->accept = std::move(accept);
+  task->done = std::move(done);
+  task->owner = owner;
+  task->stop = current_stop();
+  // Set before another thread may end it. Early, it finds nothing in the queue, and marks the task.
+  if (task->stop.stop_possible()) {
+    task->on_stop.emplace(task->stop, [this, weak = std::weak_ptr<Task>(task)] {
+      if (const TaskPtr held = weak.lock()) give_up_task(held);
+    });
+  }
   {
     const std::lock_guard lock(mutex_);
     start_threads();
-    ready_.push_back(std::move(task));
+    ready_.push_back(task);
     ++owners_[owner].tasks;
   }
   changed_.notify_all();
+}
+
+void HttpClient::Reactor::give_up_task(const TaskPtr& task) {
+  bool waits = false;
+  {
+    const std::lock_guard lock(mutex_);
+    task->leaving = true;
+    waits = std::erase(ready_, task) > 0 ||
+            std::erase_if(later_, [&](const auto& entry) { return entry.second == task; }) > 0;
+    if (!waits && loop_) loop_->give_up(task.get());
+  }
+  if (waits) finish(task, {{}, interrupted()});
+}
+
+/// Under mutex_.
+bool HttpClient::Reactor::is_unwanted(const Task& task) {
+  return task.leaving || owners_[task.owner].leaving;
 }
 
 void HttpClient::Reactor::give_up(const void* owner) {
@@ -247,7 +281,8 @@ void HttpClient::Reactor::send(TaskPtr task) {
   std::unique_ptr<Transfer> transfer;
   std::exception_ptr error;
   try {
-    transfer = std::make_unique<Transfer>(task->make(), task->owner,
+    const StopScope scope(task->stop);
+    transfer = std::make_unique<Transfer>(task->make(), task->owner, task.get(),
                                           [this, task](const Transfer& ended, HttpOutcome outcome) {
                                             take(task, ended, std::move(outcome));
                                           });
@@ -256,7 +291,7 @@ void HttpClient::Reactor::send(TaskPtr task) {
   }
   {
     const std::lock_guard lock(mutex_);
-    if (!error && owners_[task->owner].leaving) error = interrupted();
+    if (!error && is_unwanted(*task)) error = interrupted();
     if (!error) return loop_->send(std::move(transfer));
     --under_way_;
   }
@@ -318,7 +353,7 @@ bool HttpClient::Reactor::try_again(const TaskPtr& task, const HttpOutcome& outc
   if (const auto value = outcome.response.header("retry-after"))
     made.retry_after = parse_retry_after(*value, std::chrono::system_clock::now());
   const std::lock_guard lock(mutex_);
-  if (stopping_ || owners_[task->owner].leaving) return false;
+  if (stopping_ || is_unwanted(*task)) return false;
   made.reached = reached_;
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
   const auto pause = pause_before_retry(made, options_, random);
@@ -373,6 +408,7 @@ HttpResponse HttpClient::perform(Make make, Accept accept, const void* owner) {
       std::move(make), std::move(accept),
       [promise](HttpOutcome ended) { promise->set_value(std::move(ended)); }, owner);
   HttpOutcome outcome = future.get();
+  if (outcome.error) obey_stop();
   if (outcome.error) std::rethrow_exception(outcome.error);
   return std::move(outcome.response);
 }

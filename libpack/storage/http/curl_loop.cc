@@ -75,10 +75,10 @@ void CurlLoop::send(std::unique_ptr<Transfer> transfer) {
   curl_multi_wakeup(multi_.get());
 }
 
-void CurlLoop::give_up(const void* owner) {
+void CurlLoop::give_up(const void* name) {
   {
     const std::lock_guard lock(mutex_);
-    unwanted_.push_back({owner, sent_});
+    unwanted_.push_back({name, sent_});
   }
   curl_multi_wakeup(multi_.get());
 }
@@ -108,7 +108,7 @@ bool CurlLoop::take_orders() {
   }
   const auto is_unwanted = [&](const Sent& sent) {
     return std::any_of(unwanted.begin(), unwanted.end(), [&](const Unwanted& one) {
-      return one.owner == sent.transfer->owner() && sent.number < one.before;
+      return sent.transfer->is_of(one.name) && sent.number < one.before;
     });
   };
   std::vector<CURL*> ended;

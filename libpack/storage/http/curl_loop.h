@@ -26,8 +26,8 @@ class CurlLoop {
   CurlLoop& operator=(const CurlLoop&) = delete;
 
   void send(std::unique_ptr<Transfer> transfer);
-  /// Ends soon what an owner has sent up to now, by Error(kInterrupted).
-  void give_up(const void* owner);
+  /// Ends soon what was sent up to now and is of this owner or task, by Error(kInterrupted).
+  void give_up(const void* name);
   std::thread::id thread_id() const { return thread_.get_id(); }
 
  private:
@@ -39,9 +39,9 @@ class CurlLoop {
     EasyHandle handle;
     Sent sent;
   };
-  /// An owner's transfers before a number. The next owner may have the same address.
+  /// Transfers of an owner or a task before a number. The next may have the same address.
   struct Unwanted {
-    const void* owner;
+    const void* name;
     std::uint64_t before;
   };
   void run();

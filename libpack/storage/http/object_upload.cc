@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "storage/http/s3_fault.h"
 #include "storage/http/s3_upload.h"
 #include "storage/under_way.h"
@@ -34,9 +36,9 @@ ObjectUpload::ObjectUpload(HttpClient& client, std::shared_ptr<WebRequests> requ
       shown_(url.shown()),
       write_(write) {}
 
-bool ObjectUpload::run(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  return in_parts() ? put_parts(stop) : put_whole();
+bool ObjectUpload::run() {
+  obey_stop();
+  return in_parts() ? put_parts() : put_whole();
 }
 
 HttpResponse ObjectUpload::send(const Change& change, const Judge& judge) {
@@ -67,7 +69,7 @@ bool ObjectUpload::put_whole() {
   return answer.status != 412;
 }
 
-bool ObjectUpload::put_parts(const std::stop_token& stop) {
+bool ObjectUpload::put_parts() {
   const auto plain = [this](const HttpResponse& response) { return judge(response); };
   const HttpResponse begun = send({.method = "POST",
                                    .name = write_.name,
@@ -77,7 +79,7 @@ bool ObjectUpload::put_parts(const std::stop_token& stop) {
   const std::string id = parse_upload_id(begun.body, shown_);
   bool is_new = false;
   try {
-    send_parts(id, stop);
+    send_parts(id);
     is_new = complete(id);
   } catch (...) {
     abort(id);
@@ -128,11 +130,12 @@ void ObjectUpload::start_part(const std::string& id, std::size_t part, Bytes bod
                 owner_);
 }
 
-void ObjectUpload::send_parts(const std::string& id, const std::stop_token& stop) {
+void ObjectUpload::send_parts(const std::string& id) {
   const std::uint64_t size = part_bytes(write_.content.size());
   const std::size_t parts = (write_.content.size() + size - 1) / size;
   tags_.assign(parts, "");
   const auto under_way = std::make_shared<UnderWay>();
+  const std::stop_token stop = current_stop();
   Sha256 whole;
   for (std::size_t part = 0; part < parts; ++part) {
     if (stop.stop_requested() || !under_way->wait_for(kPartsUnderWay - 1)) break;
@@ -146,8 +149,9 @@ void ObjectUpload::send_parts(const std::string& id, const std::stop_token& stop
       under_way->end(std::current_exception());
     }
   }
+  under_way->wait_for(0);
+  obey_stop();
   under_way->finish();
-  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
   refuse_changed(whole.finish());
 }
 
@@ -181,6 +185,8 @@ bool ObjectUpload::complete(const std::string& id) {
 
 void ObjectUpload::abort(const std::string& id) noexcept {
   try {
+    std::optional<StopGrace> grace;
+    if (current_stop().stop_requested()) grace.emplace();
     send({.method = "DELETE", .name = write_.name, .query = {{"uploadId", id}}},
          [this](const HttpResponse& response) {
            return response.status == 404 ? Judgement{} : judge(response);

@@ -26,7 +26,7 @@ class ObjectUpload {
 
   /// False when there is an object of this name. Throws as ObjectStore::write() does; what was sent
   /// in parts is removed then.
-  bool run(const std::stop_token& stop);
+  bool run();
   bool in_parts() const;
   /// Removes parts that cost money, and that nobody sees: of uploads of this object that were
   /// killed, or whose begin was sent twice. A storage that does not say which there are keeps them.
@@ -40,8 +40,8 @@ class ObjectUpload {
   /// The same, but 412 is an answer, too: there is an object of this name.
   Judgement judge_condition(const HttpResponse& answer) const;
   bool put_whole();
-  bool put_parts(const std::stop_token& stop);
-  void send_parts(const std::string& id, const std::stop_token& stop);
+  bool put_parts();
+  void send_parts(const std::string& id);
   void start_part(const std::string& id, std::size_t part, Bytes body,
                   const std::shared_ptr<UnderWay>& under_way);
   void refuse_changed(const std::string& sum) const;

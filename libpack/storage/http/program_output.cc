@@ -11,6 +11,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/process.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -72,7 +73,10 @@ class PrintingProcess {
   }
 
  private:
-  bool is_over() const { return ProcessClock::now() >= until_; }
+  bool is_over() const {
+    obey_stop();
+    return ProcessClock::now() >= until_;
+  }
 
   const std::string name_;
   const ProcessClock::time_point until_;

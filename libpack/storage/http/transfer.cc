@@ -140,8 +140,8 @@ bool may_show_reason(CURLcode code) {
 
 }  // namespace
 
-Transfer::Transfer(HttpRequest request, const void* owner, Finished finished)
-    : request_(std::move(request)), owner_(owner), finished_(std::move(finished)) {}
+Transfer::Transfer(HttpRequest request, const void* owner, const void* task, Finished finished)
+    : request_(std::move(request)), owner_(owner), task_(task), finished_(std::move(finished)) {}
 
 void Transfer::begin(CURL* handle, const StorageOptions& options, const std::string& certificates) {
   began_ = heard_ = Clock::now();

@@ -17,9 +17,10 @@ class Transfer {
   /// Told once how it ended. Must not throw.
   using Finished = std::function<void(const Transfer&, HttpOutcome)>;
 
-  Transfer(HttpRequest request, const void* owner, Finished finished);
+  /// `owner` and `task` are names by which it can be given up.
+  Transfer(HttpRequest request, const void* owner, const void* task, Finished finished);
 
-  const void* owner() const { return owner_; }
+  bool is_of(const void* name) const { return name == owner_ || name == task_; }
   bool collects() const { return request_.collect; }
   std::uint64_t received() const { return received_; }  ///< bytes of the answer's body
   /// The same, and those of the request's.
@@ -52,7 +53,7 @@ class Transfer {
   bool is_success() const { return response_.status >= 200 && response_.status <= 299; }
 
   HttpRequest request_;
-  const void* owner_;
+  const void *owner_, *task_;
   Finished finished_;
   std::chrono::milliseconds stall_{0}, connect_{0};
   HeaderList headers_;

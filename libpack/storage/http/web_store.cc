@@ -6,9 +6,12 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "storage/http/object_upload.h"
 #include "storage/http/s3_list.h"
@@ -16,6 +19,9 @@
 namespace packhorse {
 
 namespace {
+
+/// Pages of a list without a name on them, on the whole, before it counts as one without end.
+constexpr std::size_t kEmptyPages = 1000;
 
 void check_read(const RangeRead& read) {
   const bool fits = read.range.length > 0 && read.range.length == read.into.size() &&
@@ -112,20 +118,29 @@ std::vector<std::byte> WebStore::read(const std::string& name, std::uint64_t mos
       .body;
 }
 
+HttpRequest WebStore::request_of(const Source& source, const RangeRead& read) {
+  HttpRequest request = source.requests->make("GET", read.name, headers_for(read));
+  request.into = read.into;
+  request.collect = false;
+  return request;
+}
+
+HttpClient::Accept WebStore::accept_range(const RangeRead& read) const {
+  return accept(read.name, [read, url = source_->shown(read.name)](const HttpResponse& answer) {
+    return judge_range(read, answer, url);
+  });
+}
+
+void WebStore::read_range(const RangeRead& read) {
+  check_read(read);
+  client_->perform([&] { return request_of(*source_, read); }, accept_range(read), source_.get());
+}
+
 void WebStore::start(const RangeRead& read, std::function<void(std::exception_ptr)> done) {
   check_read(read);
-  const std::string url = source_->shown(read.name);
-  client_->start(
-      [source = source_, read] {
-        HttpRequest request = source->requests->make("GET", read.name, headers_for(read));
-        request.into = read.into;
-        request.collect = false;
-        return request;
-      },
-      accept(read.name,
-             [read, url](const HttpResponse& answer) { return judge_range(read, answer, url); }),
-      [done = std::move(done)](HttpOutcome outcome) { done(std::move(outcome.error)); },
-      source_.get());
+  client_->start([source = source_, read] { return request_of(*source, read); }, accept_range(read),
+                 [done = std::move(done)](HttpOutcome outcome) { done(std::move(outcome.error)); },
+                 source_.get());
 }
 
 std::optional<ObjectInfo> WebStore::is_there(const std::string& name) try {
@@ -136,6 +151,7 @@ std::optional<ObjectInfo> WebStore::is_there(const std::string& name) try {
 }
 
 bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
+  const StopScope scope(stop);
   const Url url = source_->place.below(write.name);
   if (!can_write()) return ObjectStore::write(write, stop);  // throws
   ObjectUpload upload(*client_, {source_, source_->requests.get()}, source_.get(), url, write);
@@ -146,7 +162,7 @@ bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
   // Not every storage keeps the condition, and what will be refused need not be sent.
   if (is_there(write.name)) return false;
   try {
-    if (!upload.run(stop)) return false;
+    if (!upload.run()) return false;
   } catch (const Error& error) {
     // The answer to what completed it may be lost, and the storage then refuses to do it again. Or
     // another writer has stored the object, and has ended all other uploads of it.
@@ -155,8 +171,11 @@ bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
   }
   // Beside a question that takes as long. Not before the object is there: uploads may be those of
   // writers that are at it, of which one must come to an end.
-  const std::jthread clearing =
-      upload.in_parts() ? std::jthread([&] { upload.clear_leftovers(); }) : std::jthread();
+  const std::jthread clearing = upload.in_parts() ? std::jthread([&, stop = current_stop()] {
+    const StopScope same(stop);
+    upload.clear_leftovers();
+  })
+                                                  : std::jthread();
   if (is_stored()) return true;
   throw Error(ErrorKind::kCorrupt, "what was stored is not what was sent", url.shown(),
               "remove it there, and try again; if it stays so, ask whoever runs the storage");
@@ -180,10 +199,13 @@ void WebStore::list_pages(const std::string& begin, bool folders, std::size_t mo
     throw Error(ErrorKind::kCorrupt, what, place.shown(), "check the place, and what lies there");
   };
   std::string token;
-  // Some storages send pages with few names, or none; none may do so for ever.
-  const std::size_t most_pages = 64 + most / 10;
-  for (std::size_t pages = 0; pages == 0 || !token.empty(); ++pages) {
-    if (pages == most_pages) refuse("the storage's list of objects does not end");
+  std::unordered_set<std::uint64_t> seen;  // tokens and first names, hashed
+  // Some storages send pages without names, such as of objects that were removed.
+  std::size_t pages = 0, come = 0;
+  for (; pages == 0 || !token.empty(); ++pages) {
+    if (pages > kEmptyPages + come)
+      refuse(fmt::format("the storage's list of objects does not end: {} pages with {} names",
+                         pages, come));
     const HttpResponse response = client_->perform(
         [&] {
           std::optional<HttpRequest> request = source_->requests->make_list(begin, token, folders);
@@ -194,10 +216,13 @@ void WebStore::list_pages(const std::string& begin, bool folders, std::size_t mo
         accept("", [&](const HttpResponse& answer) { return judge_answer(answer, place.shown()); }),
         source_.get());
     ListPage page = parse_list_page(response.body, begin, place.shown());
-    if (page.next == token && !token.empty())
-      refuse("the storage's list of objects turns in a circle");
+    const bool new_token = page.next.empty() || seen.insert(xxh3(as_bytes(page.next))).second;
+    const bool new_names =
+        page.objects.empty() || seen.insert(xxh3(as_bytes("/" + page.objects.front().name))).second;
+    if (!new_token || !new_names) refuse("the storage's list of objects turns in a circle");
     token = page.next;
-    if (take(std::move(page)) > most) refuse(fmt::format("there are more than {} objects", most));
+    come = take(std::move(page));
+    if (come > most) refuse(fmt::format("there are more than {} objects", most));
   }
 }
 

@@ -25,13 +25,13 @@ class WebStore final : public ObjectStore {
   const Url& place() const override { return source_->place; }
   ObjectInfo info(const std::string& name) override;
   std::vector<std::byte> read(const std::string& name, std::uint64_t most) override;
+  void read_range(const RangeRead& read) override;
   void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) override;
   std::vector<ListedObject> list(const std::string& prefix, std::size_t most) override;
   std::vector<std::string> folders(std::size_t most) override;
   bool can_write() const override { return source_->requests->can_change(); }
   bool write(const ObjectWrite& write, const std::stop_token& stop) override;
   void remove(const std::string& name) override;
-  void interrupt() override { client_->give_up(source_.get()); }
   StorageCounters counters() const override { return client_->counters(source_.get()); }
 
  private:
@@ -42,6 +42,8 @@ class WebStore final : public ObjectStore {
     std::string shown(const std::string& name) const { return place.below(name).shown(); }
   };
   using Judge = std::function<Judgement(const HttpResponse&)>;
+  static HttpRequest request_of(const Source& source, const RangeRead& read);
+  HttpClient::Accept accept_range(const RangeRead& read) const;
   HttpClient::Accept accept(const std::string& name, Judge judge) const;
   ObjectInfo info_by_first_byte(const std::string& name);
   /// What there is of this name, if there is anything.

@@ -7,7 +7,8 @@
 //     FAULT_DO     EIO, ENOSPC, EINTR, EEXIST, ENOMEM, ENOLCK; SHORT (half of it is written or
 //                  read); KILL (SIGKILL before the call), TORN (SIGKILL after half of it is
 //                  written), STOP (SIGSTOP before the call: the program is halted, and goes on with
-//                  SIGCONT), SEGV (SIGSEGV before the call, which the program may handle)
+//                  SIGCONT), SEGV (SIGSEGV before the call, which the program may handle), TERM
+//                  (SIGTERM before the call, which is made when the program has taken the signal)
 //     FAULT_ALWAYS 1: all that follow fail, too
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
 //     FAULT_LOG    a file that gets a line for each write ("wrote INODE"), sync ("synced INODE", 0
@@ -75,7 +76,7 @@ constexpr std::array<const char*, kNumber> kGroups = {
     "open",  "read",     "write", "pwrite", "fsync", "rename", "link",  "unlink",
     "mkdir", "truncate", "close", "mmap",   "flock", "alloc",  "change"};
 
-enum class Fault { kNone, kErrno, kShort, kKill, kTorn, kStop, kCrash };
+enum class Fault { kNone, kErrno, kShort, kKill, kTorn, kStop, kCrash, kTerm };
 
 constexpr std::size_t kFiles = 4096;
 
@@ -115,7 +116,7 @@ void choose_fault(const char* what) {
       Named{"ENOMEM", Fault::kErrno, ENOMEM}, Named{"ENOLCK", Fault::kErrno, ENOLCK},
       Named{"SHORT", Fault::kShort, 0},       Named{"KILL", Fault::kKill, 0},
       Named{"TORN", Fault::kTorn, 0},         Named{"STOP", Fault::kStop, 0},
-      Named{"SEGV", Fault::kCrash, 0}};
+      Named{"SEGV", Fault::kCrash, 0},        Named{"TERM", Fault::kTerm, 0}};
   for (const Named& named : kFaults) {
     if (strcmp(named.name, what) != 0) continue;
     state.fault = named.fault;
@@ -208,6 +209,17 @@ __attribute__((constructor)) void begin() {
   state.active = true;
 }
 
+/// Asks the program to stop, and waits until its thread for signals has heard of it.
+void ask_to_stop() {
+  kill(getpid(), SIGTERM);
+  sigset_t pending;
+  do {
+    usleep(1000);
+    sigpending(&pending);
+  } while (sigismember(&pending, SIGTERM) == 1);
+  usleep(1000);
+}
+
 bool is_due(Group group) {
   const std::uint64_t count = ++state.counts[group];
   return state.group == group && (count == state.at || (state.always && count > state.at));
@@ -221,6 +233,10 @@ Fault fault_in(Group group, bool changes) {
   if (state.fault == Fault::kKill) kill(getpid(), SIGKILL);
   if (state.fault == Fault::kStop) raise(SIGSTOP);
   if (state.fault == Fault::kCrash) raise(SIGSEGV);
+  if (state.fault == Fault::kTerm) {
+    ask_to_stop();
+    return Fault::kNone;
+  }
   if (state.fault == Fault::kErrno) errno = state.error;
   return state.fault;
 }

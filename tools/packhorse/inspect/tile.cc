@@ -15,6 +15,7 @@
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/reader/decode.h"
 
 namespace packhorse::inspect {
@@ -133,6 +134,7 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
   std::mutex mutex;
   std::exception_ptr failure;
   const auto work = [&] {
+    const StopScope scope(stop);
     try {
       TileMaker maker(dataset, side, request.limits);
       for (std::size_t i = next++; i < samples.size() && !stop.stop_requested(); i = next++)

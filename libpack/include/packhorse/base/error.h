@@ -54,5 +54,7 @@ class Error : public std::runtime_error {
 /// The same for an error code of std::filesystem.
 [[noreturn]] void throw_code(const std::error_code& code, const std::string& doing,
                              const std::filesystem::path& path);
+/// What std::filesystem has thrown, in those words: for who shows errors to people.
+Error error_of(const std::filesystem::filesystem_error& error);
 
 }  // namespace packhorse

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 
 /// The one parser for JSON that comes from outside: manifests, receipts, lists, members of shards,
 /// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing
@@ -87,9 +88,9 @@ struct JsonLimits {
 };
 
 /// Parses into any of nlohmann's types. Throws, without a path, Error(kCorrupt) for invalid JSON
-/// and Error(kUnsupported) for what is beyond the limits. Memory: at most some 30 times the text.
-/// `keep(depth, event, value)` is asked as nlohmann's callbacks are: what it returns false for is
-/// left out.
+/// and Error(kUnsupported) for what is beyond the limits; large texts obey a stop. Memory: at most
+/// some 30 times the text. `keep(depth, event, value)` is asked as nlohmann's callbacks are: what
+/// it returns false for is left out.
 template <class Json, class Keep>
 Json parse_json(std::string_view text, const JsonLimits& limits, const Keep& keep) {
   const auto refuse = [](const char* what, std::size_t limit) {
@@ -97,9 +98,12 @@ Json parse_json(std::string_view text, const JsonLimits& limits, const Keep& kee
                 std::string("JSON ") + what + ", the limit is " + std::to_string(limit));
   };
   if (text.size() > limits.bytes) refuse("has too many bytes", limits.bytes);
+  // Small texts are parsed within a moment, also by what tidies up.
+  const bool long_enough = text.size() > (1u << 16);
   std::vector<std::size_t> open;  // members so far of each open object or array
   const auto watch = [&](int depth, typename Json::parse_event_t event, Json& value) {
     using Event = typename Json::parse_event_t;
+    if (long_enough) obey_stop();
     if (event == Event::object_start || event == Event::array_start) {
       if (open.size() >= limits.depth) refuse("is nested too deep", limits.depth);
       open.push_back(0);

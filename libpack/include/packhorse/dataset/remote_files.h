@@ -45,7 +45,11 @@ struct RemoteFile {
   std::string tag = {};    ///< for read()
 };
 
-/// The files of a dataset, or of a source. Thread-safe.
+/// Told which range will be asked for next, before any byte of it comes. May throw.
+using RoomMaker = std::function<void(ByteRange)>;
+
+/// The files of a dataset, or of a source. Thread-safe. All obey the stop of the calling thread
+/// (packhorse/base/stop.h).
 class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
@@ -60,14 +64,15 @@ class RemoteFiles {
                         const std::string& sha256) = 0;
   /// What the storage says of a file. Throws Error(kNotFound | kIo).
   virtual RemoteFile look(const std::string& name) = 0;
-  /// A whole file as it was listed. Throws Error(kCorrupt) when it is another one now, and
-  /// Error(kNotFound | kIo).
-  virtual std::string read(const RemoteFile& file) = 0;
+  /// A whole file as it was listed. Throws Error(kCorrupt) when it is another one now,
+  /// Error(kRejected) when it is larger than a file of a sample may be, and Error(kNotFound | kIo).
+  virtual std::vector<std::byte> read(const RemoteFile& file) = 0;
   /// Fills `into`, which is as large as the file, with the file as the storage has it now: past the
-  /// cache, and compared with nothing. `take` gets its pieces in their order, each when all before
-  /// it are there, in the calling thread. Throws Error(kNotFound | kIo | kCorrupt), and
-  /// Error(kInterrupted) when a stop is requested.
-  virtual void copy(const std::string& name, std::span<std::byte> into,
+  /// cache, and compared with nothing. No byte of `into` is written before `make_room`, which may
+  /// be null, was told its range, in the calling thread. `take` gets its pieces in their order,
+  /// each when all before it are there, in the calling thread. Throws Error(kNotFound | kIo |
+  /// kCorrupt), and Error(kInterrupted) when a stop is requested.
+  virtual void copy(const std::string& name, std::span<std::byte> into, const RoomMaker& make_room,
                     const std::function<void(Bytes)>& take, const std::stop_token& stop) = 0;
   /// `index` says where samples lie, so that their bytes can be checked as they come; it must
   /// outlive the shard.

@@ -82,9 +82,10 @@ struct ObjectWrite {
   std::string sha256;  ///< of the content, in hexadecimal digits; kept beside the object
 };
 
-/// Objects below one URL. Thread-safe. Errors are Error(kNotFound) for what is not there, kIo for a
-/// storage that refuses or cannot be reached, and kCorrupt for answers that are not what was asked
-/// for; path() is the object's URL without its query.
+/// Objects below one URL. Thread-safe. Requests obey the stop of the thread that makes or starts
+/// them (packhorse/base/stop.h): they end by Error(kInterrupted). Other errors are Error(kNotFound)
+/// for what is not there, kIo for a storage that refuses or cannot be reached, and kCorrupt for
+/// answers that are not what was asked for; path() is the object's URL without its query.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -98,7 +99,7 @@ class ObjectStore {
   /// the kinds above or nullptr; it must neither block nor throw.
   virtual void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) = 0;
   /// The same, waiting for it.
-  void read_range(const RangeRead& read);
+  virtual void read_range(const RangeRead& read);
   /// What lies below `prefix` ("" or "dir/"), sorted by name, which may be any text: keys are no
   /// paths, and those that are none (is_inner_name()) cannot be read. Objects of `most` at most,
   /// else Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
@@ -115,9 +116,6 @@ class ObjectStore {
   virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
   /// Removes an object, if there is one of this name. Throws as write() does.
   virtual void remove(const std::string& name);
-  /// Ends the requests under way, which throw Error(kInterrupted), and waits until they have. Later
-  /// ones are as ever.
-  virtual void interrupt() {}
   virtual StorageCounters counters() const = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/stop.h"
 #include "storage/http/client.h"
 #include "storage/http/credentials.h"
 #include "storage/http/credentials/sources.h"
@@ -56,13 +57,23 @@ Credentials ask_sources(const Surroundings& around, const CredentialFetch& fetch
   refuse_without(profile, why_not);
 }
 
+/// Whether asking ended because whoever asked was stopped, which is no answer for others.
+bool was_stopped(const std::exception_ptr& failure) try {
+  if (failure) std::rethrow_exception(failure);
+  return false;
+} catch (const Error& error) {
+  return error.kind() == ErrorKind::kInterrupted;
+} catch (...) {
+  return false;
+}
+
 }  // namespace
 
 struct CredentialChain::State {
   Surroundings around;
   CredentialFetch fetch;
   std::mutex mutex;
-  std::condition_variable answered;
+  std::condition_variable_any answered;
   std::optional<Credentials> known;
   WallTime known_since, next_try;
   bool asking = false;
@@ -134,9 +145,10 @@ Credentials CredentialChain::get() {
       lock.lock();
     } else {
       const std::uint64_t round = state.round;
-      state.answered.wait(lock, [&] { return state.round != round; });
+      state.answered.wait(lock, current_stop(), [&] { return state.round != round; });
     }
-    if (state.failure) std::rethrow_exception(state.failure);
+    obey_stop();
+    if (state.failure && !was_stopped(state.failure)) std::rethrow_exception(state.failure);
   }
 }
 

@@ -187,7 +187,8 @@ class Batch {
 /// several, left out.
 ///
 /// One thread, the consumer, calls everything except counters() and bad_samples(), which are
-/// thread-safe, as is giving batches back. The destructor stops and joins; batches still leased
+/// thread-safe, as is giving batches back. A stop of the thread that makes it
+/// (packhorse/base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
 /// must be gone by then.
 class Loader {
  public:

@@ -59,23 +59,31 @@ TEST_CASE(
   const auto take = [&](Bytes) {
     if (++taken == 2) throw std::runtime_error("the disk is full");
   };
-  CHECK_THROWS_WITH(copy_object(store, "x", *into, take, {}), "the disk is full");
+  CHECK_THROWS_WITH(copy_object(store, "x", *into, nullptr, take, {}), "the disk is full");
   CHECK(store.started > 2);
   CHECK(store.answered == store.started);
   into.reset();  // under AddressSanitizer a late answer would be seen
 }
 
-TEST_CASE("object copy: all pieces come, in order") {
+TEST_CASE("object copy: all pieces come, in order, each when there is room for it") {
   SlowStore store;
   std::vector<std::byte> into(kCopied);
   std::size_t taken = 0;
-  copy_object(store, "x", into,
-              [&](Bytes piece) {
-                CHECK(piece.data() == into.data() + taken);
-                taken += piece.size();
-              },
-              {});
+  std::uint64_t room = 0;
+  copy_object(
+      store, "x", into,
+      [&](ByteRange range) {
+        CHECK(range.offset == room);
+        CHECK(static_cast<std::uint64_t>(store.started) * range.length <= range.end());
+        room = range.end();
+      },
+      [&](Bytes piece) {
+        CHECK(piece.data() == into.data() + taken);
+        taken += piece.size();
+      },
+      {});
   CHECK(taken == kCopied);
+  CHECK(room == kCopied);
 }
 
 }  // namespace packhorse

@@ -264,13 +264,13 @@ TEST_CASE("web store: a copy that is stopped waits for no answer, and later requ
     std::stop_source stop;
     auto copy = std::async(std::launch::async, [&] {
       return test::kind_of_error(
-          [&] { copy_object(*store, "a", into, nullptr, stop.get_token()); });
+          [&] { copy_object(*store, "a", into, nullptr, nullptr, stop.get_token()); });
     });
     asked.get_future().wait();
     stop.request_stop();
     CHECK(copy.get() == ErrorKind::kInterrupted);
     stalls = false;
-    copy_object(*store, "a", into, nullptr, {});
+    copy_object(*store, "a", into, nullptr, nullptr, {});
     CHECK(as_text(into) == kContent);
   }
 }

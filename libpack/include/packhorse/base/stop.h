@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+/// How a stop reaches what takes long, however deep it lies: loops over files, parsers and requests
+/// ask for the stop of their thread, and need not be handed a token.
+///
+///     const StopScope scope(stop);      // in the function that was given `stop`
+///     ...
+///     obey_stop();                      // in a loop, ten calls below
+namespace packhorse {
+
+/// While it lives, this thread's work obeys `stop`, and so do the threads that run_parallel() and
+/// requests to storages use for it. A token without a state changes nothing: the scope around it
+/// stays. Scopes nest, and end in the reverse order, in the thread that made them.
+class StopScope {
+ public:
+  explicit StopScope(std::stop_token stop);
+  ~StopScope();
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+ private:
+  const std::stop_token stop_;
+  const std::stop_token* const before_;
+};
+
+/// What this thread's work obeys: a token without a state where nothing can stop it.
+std::stop_token current_stop();
+
+/// Throws Error(kInterrupted) when this thread's work is to stop. Costs some nanoseconds: call it
+/// for each file, row or block, so that at most some 100 ms pass between two calls. Not in
+/// destructors, nor in what tidies up.
+void obey_stop();
+
+/// For what has an end of its own that a stop must not take from it, such as a step of training and
+/// its checkpoint: while it lives, this thread's work obeys no stop.
+class StopExempt {
+ private:
+  const std::stop_source never_;
+  const StopScope scope_{never_.get_token()};
+};
+
+/// For what tidies up after a stop, and may have to wait for others: while it lives, this thread's
+/// work obeys no stop, but ends as if by one after `most`.
+class StopGrace {
+ public:
+  explicit StopGrace(std::chrono::milliseconds most = std::chrono::milliseconds(1000));
+
+ private:
+  std::stop_source over_;
+  const StopScope scope_{over_.get_token()};
+  const std::jthread timer_;
+};
+
+/// For a process that holds several copies of this library, as Python's does: asks `other`, the
+/// current_stop() of another copy, where this copy knows of no stop. Thread-safe; the same one
+/// again changes nothing.
+void add_stop_of_other_copy(std::stop_token (*other)());
+
+}  // namespace packhorse

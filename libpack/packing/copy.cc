@@ -184,12 +184,15 @@ class Copy {
       }
       target.store(file.part->split, record, path, stop_);
       if (staging) {
-        fs::remove(path);
+        remove_tree(path);
       } else {
         progress_.bytes += record.bytes;
       }
     });
     for (const auto& part : parts_) target.store_text(part->split, kSumsName, part->sums, stop_);
+    std::vector<RemoteTarget::Part> stored;
+    for (const auto& part : parts_) stored.push_back({part->split, part->manifest});
+    target.end_uploads(stored);
     if (card_) target.store_text("", kCardName, *card_, stop_);
     for (const auto& part : parts_)
       target.store_text(part->split, kManifestName, part->text, stop_);

@@ -103,6 +103,7 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
   plan_job(job, progress, stop);
+  if (job.target && options.task) job.target->refuse_finished(shards_of(job.splits));
   note_file(list.memory->written(), options.memory, job.listing);
   return job;
 }

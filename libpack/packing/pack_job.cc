@@ -197,6 +197,10 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
                  });
   if (job.target) job.target->finish();
   if (missing.empty()) return;
+  if (job.target && job.target->clear_if_finished(shards_of(job.splits))) {
+    throw Error(ErrorKind::kExists, "another machine has finished the dataset", staging.root(),
+                "remove this directory if it holds nothing of another dataset");
+  }
   std::sort(missing.begin(), missing.end());
   std::string names;
   for (std::size_t i = 0; i < missing.size() && i < 20; ++i) {
@@ -396,7 +400,12 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
     pack_shards(job, staging, progress, stop);
   }
   account(report, job);
-  if (options.task) return report;
+  if (options.task) {
+    // Another machine may have packed the same share, and one more may have finished the dataset:
+    // what was stored here since has come too late for it to be removed there.
+    if (job.target) job.target->clear_if_finished(shards_of(job.splits));
+    return report;
+  }
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
     if (job.target) store_rest(job, staging, stop);

@@ -313,7 +313,7 @@ ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progre
   const std::string inputs = fingerprint(job, share);
   ShardOutcome before = earlier(job, shard, inputs, progress);
   if (before.kept) return before;
-  fs::remove(receipt_of(job, shard));
+  remove_tree(receipt_of(job, shard));
   ShardOutcome made =
       ShardPacker(job, shard, share, progress, stop).run(receipt_of(job, shard), inputs);
   made.other_version = std::move(before.other_version);

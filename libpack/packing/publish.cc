@@ -30,6 +30,13 @@ std::vector<Reject> SplitWork::rejects() const {
   return all;
 }
 
+RemoteTarget::Splits shards_of(const std::vector<SplitWork>& splits) {
+  RemoteTarget::Splits shards;
+  for (const SplitWork& split : splits)
+    shards.emplace_back(split.listing.split, split.plan.shards());
+  return shards;
+}
+
 std::string rejects_text(const std::vector<Reject>& rejects) {
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
@@ -146,11 +153,9 @@ void publish_afar(RemoteTarget& target, const std::vector<SplitWork>& splits,
   std::vector<RemoteTarget::Part> parts;
   for (const PackedSplit& split : report.splits) parts.push_back({split.split, split.manifest});
   target.publish(staging, parts, stop);
+  // Before the staging directory goes: without it, a run that died would not be gone on with.
+  target.clear(shards_of(splits));
   staging.remove_behind(out);
-  std::vector<std::pair<std::string, std::size_t>> shards;
-  for (const SplitWork& split : splits)
-    shards.emplace_back(split.listing.split, split.plan.shards());
-  target.clear(shards);
 }
 
 }  // namespace

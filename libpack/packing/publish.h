@@ -32,6 +32,8 @@ struct SplitWork {
   std::vector<ShardOutcome> outcomes;
 };
 
+RemoteTarget::Splits shards_of(const std::vector<SplitWork>& splits);
+
 /// The rejects as text, one JSON object a line: {"path", "reason"}.
 std::string rejects_text(const std::vector<Reject>& rejects);
 

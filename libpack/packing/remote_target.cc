@@ -72,6 +72,18 @@ void RemoteTarget::refuse_dataset(const fs::path& staging, bool overwrite) const
               "choose another place, or remove the dataset there first");
 }
 
+bool RemoteTarget::is_finished(const Splits& splits) const {
+  return std::all_of(splits.begin(), splits.end(), [this](const auto& split) {
+    return files_->has(below(split.first, std::string(kManifestName)));
+  });
+}
+
+void RemoteTarget::refuse_finished(const Splits& splits) const {
+  if (!is_finished(splits)) return;
+  throw Error(ErrorKind::kExists, "the dataset is finished already", out_,
+              "choose another place, or remove the dataset there first");
+}
+
 void RemoteTarget::refuse_other(const std::string& split, const std::string& manifest) const {
   const std::string name = below(split, std::string(kManifestName));
   const auto there = text_at(*files_, name, kMostManifest);
@@ -117,7 +129,7 @@ bool RemoteTarget::bring(const Staging& staging, const std::string& split, std::
   if (!text) return false;
   const std::string index = index_name_of(shard);
   const auto content = text_at(*files_, below(split, index), kMostReceipt);
-  if (!stale.empty()) fs::remove(stale);
+  if (!stale.empty()) remove_tree(stale);
   if (content) write_file(staging.data(split) / index, as_bytes(*content));
   write_file(receipt, as_bytes(*text));
   return true;
@@ -154,6 +166,19 @@ void RemoteTarget::store(const std::string& split, const FileRecord& file, const
               "says whether it belongs to a dataset");
 }
 
+void RemoteTarget::end_uploads(const std::vector<Part>& parts) const {
+  std::vector<std::string> names;
+  for (const Part& part : parts) {
+    for (const ShardRecord& shard : part.manifest.shards) {
+      names.push_back(below(part.split, shard.file));
+      names.push_back(below(part.split, shard.index));
+    }
+    for (const FileRecord& file : part.manifest.files)
+      names.push_back(below(part.split, file.file));
+  }
+  files_->end_uploads(names);
+}
+
 void RemoteTarget::store_receipt(const Upload& upload) const {
   const std::string name = receipt_name(upload.split, upload.receipt);
   const std::string sum = sha256_file(upload.receipt);
@@ -178,7 +203,7 @@ void RemoteTarget::store(const Upload& upload) const {
       const FileRecord& one = i == 0 ? index : file;
       store(upload.split, one, upload.data / one.file, upload.stop);
     });
-    if (here) fs::remove(data);
+    if (here) remove_tree(data);
   }
   if (!upload.receipt.empty()) store_receipt(upload);
 }
@@ -233,19 +258,20 @@ void RemoteTarget::publish(const Staging& staging, const std::vector<Part>& part
       store_text(part.split, kSumsName, part.manifest.sums(), stop);
     });
   }
+  end_uploads(parts);
   const fs::path card = staging.data("") / kCardName;
   if (fs::exists(card)) store_text("", kCardName, read_text(card), stop);
   for (const Part& part : parts)
     store_text(part.split, kManifestName, part.manifest.serialise(), stop);
 }
 
-void RemoteTarget::clear(const std::vector<std::pair<std::string, std::size_t>>& shards) {
+void RemoteTarget::clear(const Splits& splits) {
   const bool joined = beside_ != nullptr;
   try {
     // Tasks may have begun what one run completes.
     if (!joined) beside_ = open_beside();
-    if (!beside_ || !beside_->has("job")) return;
-    for (const auto& [split, count] : shards) {
+    if (!beside_ || (!joined && !beside_->has("job"))) return;
+    for (const auto& [split, count] : splits) {
       run_parallel(kRequests, count, [&, &name = split](std::size_t shard) {
         beside_->remove(receipt_name(name, receipt_name_of(shard)));
       });
@@ -256,8 +282,14 @@ void RemoteTarget::clear(const std::vector<std::pair<std::string, std::size_t>>&
     throw Error(ErrorKind::kIo,
                 out_.native() + " is complete and in place, but what the tasks left beside it " +
                     "cannot be removed: " + error.what(),
-                out_.native() + ".partial", "remove it by hand");
+                out_.native() + ".partial", "run the same command again, or remove it by hand");
   }
+}
+
+bool RemoteTarget::clear_if_finished(const Splits& splits) {
+  if (!is_finished(splits)) return false;
+  clear(splits);
+  return true;
 }
 
 }  // namespace packhorse

@@ -37,9 +37,14 @@ class RemoteTarget {
   RemoteTarget(const RemoteTarget&) = delete;
   RemoteTarget& operator=(const RemoteTarget&) = delete;
 
+  /// The number of shards of each split, by its name.
+  using Splits = std::vector<std::pair<std::string, std::size_t>>;
+
   /// Throws Error(kExists) when there is a dataset, and no run in the directory `staging` to go on
   /// with; Error(kUsage) with `overwrite`.
   void refuse_dataset(const std::filesystem::path& staging, bool overwrite) const;
+  /// Throws Error(kExists) when all splits are there: nothing is left to do for a task.
+  void refuse_finished(const Splits& splits) const;
   /// Throws Error(kExists) when there is a dataset.json with another text.
   void refuse_other(const std::string& split, const std::string& manifest) const;
 
@@ -62,6 +67,13 @@ class RemoteTarget {
              const std::stop_token& stop) const;
   void store_text(const std::string& split, std::string_view name, const std::string& text,
                   const std::stop_token& stop) const;
+  /// Ends what was begun of the files of datasets, by their splits, and left by processes that were
+  /// killed. Call it when the files are there, and dataset.json is not.
+  struct Part {
+    std::string split;
+    const Manifest& manifest;
+  };
+  void end_uploads(const std::vector<Part>& parts) const;
   /// Stores a finished shard in a thread of its own, and then removes its data file here. Waits
   /// while others wait, so that the disk holds a few. `receipt` is stored, too, unless it is empty.
   /// Throws what storing an earlier one threw.
@@ -72,15 +84,13 @@ class RemoteTarget {
 
   /// Stores the files of `manifests` (by their splits) that are no shards, the card if there is
   /// one, and each dataset.json when everything else is there.
-  struct Part {
-    std::string split;
-    const Manifest& manifest;
-  };
   void publish(const Staging& staging, const std::vector<Part>& parts, const std::stop_token& stop);
 
-  /// Removes what tasks have left beside, for so many shards of each split. An error says that the
-  /// dataset is complete; where no task was seen, there is none.
-  void clear(const std::vector<std::pair<std::string, std::size_t>>& shards);
+  /// Removes what tasks have left beside. An error says that the dataset is complete; where no task
+  /// was seen, there is none.
+  void clear(const Splits& splits);
+  /// The same, when all splits are there: another machine has finished them. Whether they are.
+  bool clear_if_finished(const Splits& splits);
 
   /// The shards that may lie in the staging directory at once, beside those being packed.
   static constexpr std::size_t kMostHere = 6;
@@ -96,6 +106,7 @@ class RemoteTarget {
   void run();
   void store(const Upload& upload) const;
   void store_receipt(const Upload& upload) const;
+  bool is_finished(const Splits& splits) const;
   /// Opens OUT.partial; nothing for a whole bucket, beside which others' lie.
   std::shared_ptr<RemoteFiles> open_beside() const;
 

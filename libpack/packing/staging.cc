@@ -29,7 +29,7 @@ void name_job(const fs::path& file, const std::string& job) {
   try {
     rename_no_replace(made, file);
   } catch (const Error& error) {
-    fs::remove(made);
+    remove_tree(made);
     if (error.kind() != ErrorKind::kExists) throw;
   }
 }
@@ -104,7 +104,7 @@ void Staging::clear_unfinished() const {
   for (const fs::directory_entry& entry : entries_in(root_)) {
     if (entry.path().extension() == ".tmp") unfinished.push_back(entry.path());
   }
-  for (const fs::path& path : unfinished) fs::remove(path);
+  for (const fs::path& path : unfinished) remove_tree(path);
 }
 
 fs::path Staging::data(const std::string& split) const { return root_ / "data" / split; }

@@ -57,6 +57,8 @@ bool ObjectStore::write(const ObjectWrite& write, const std::stop_token&) {
   refuse_changes(place().below(write.name));
 }
 
+void ObjectStore::end_uploads(const std::vector<std::string>&) {}
+
 void ObjectStore::remove(const std::string& name) { refuse_changes(place().below(name)); }
 
 std::shared_ptr<ObjectStore> open_store(const Url& place, const StorageOptions& options) {

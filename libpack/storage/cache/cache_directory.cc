@@ -122,7 +122,8 @@ void CacheDirectory::take_account(std::optional<std::uint64_t> most) {
   }
   const bool fresh = !account.account();
   most_ = *most;
-  account.put({most_, 0});
+  // Whoever dies here leaves what was counted: others, who have the cache open, go by it.
+  account.put({most_, fresh ? 0 : account.account()->stored});
   make_room(account);
   if (!fresh) return;
   sync_file(account.fd(), path_ / kAccountName);

@@ -135,6 +135,10 @@ class RemoteDataset final : public RemoteFiles {
     return parts_.store->write({name, file.bytes(), sha256}, stop);
   }
 
+  void end_uploads(const std::vector<std::string>& names) override {
+    parts_.store->end_uploads(names);
+  }
+
   bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256) override try {
     const ObjectInfo info = parts_.store->info(name);
     return info.bytes == bytes && info.sha256 == sha256;

@@ -32,7 +32,6 @@ ObjectUpload::ObjectUpload(HttpClient& client, std::shared_ptr<WebRequests> requ
     : client_(client),
       requests_(std::move(requests)),
       owner_(owner),
-      key_(url.path),
       shown_(url.shown()),
       write_(write) {}
 
@@ -91,17 +90,6 @@ bool ObjectUpload::put_parts() {
 
 bool ObjectUpload::in_parts() const {
   return write_.content.size() > part_bytes(write_.content.size());
-}
-
-void ObjectUpload::clear_leftovers() {
-  try {
-    const HttpResponse answer =
-        send({.method = "GET", .name = {}, .query = {{"uploads", ""}, {"prefix", key_}}},
-             [this](const HttpResponse& response) { return judge(response); });
-    for (const std::string& id : parse_uploads(answer.body, key_)) abort(id);
-  } catch (
-      const Error&) {  // NOLINT(bugprone-empty-catch): who may write may yet not be allowed to list
-  }
 }
 
 void ObjectUpload::start_part(const std::string& id, std::size_t part, Bytes body,
@@ -191,7 +179,7 @@ void ObjectUpload::abort(const std::string& id) noexcept {
          [this](const HttpResponse& response) {
            return response.status == 404 ? Judgement{} : judge(response);
          });
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the next write of this object tries again
+  } catch (...) {  // NOLINT(bugprone-empty-catch): end_uploads() tries again
   }
 }
 

@@ -27,11 +27,6 @@ class ObjectUpload {
   /// False when there is an object of this name. Throws as ObjectStore::write() does; what was sent
   /// in parts is removed then.
   bool run();
-  bool in_parts() const;
-  /// Removes parts that cost money, and that nobody sees: of uploads of this object that were
-  /// killed, or whose begin was sent twice. A storage that does not say which there are keeps them.
-  /// Call it when the object is there: whoever sends it at this time gets an error.
-  void clear_leftovers();
 
  private:
   using Judge = std::function<Judgement(const HttpResponse&)>;
@@ -39,6 +34,7 @@ class ObjectUpload {
   Judgement judge(const HttpResponse& answer) const;
   /// The same, but 412 is an answer, too: there is an object of this name.
   Judgement judge_condition(const HttpResponse& answer) const;
+  bool in_parts() const;
   bool put_whole();
   bool put_parts();
   void send_parts(const std::string& id);
@@ -51,7 +47,7 @@ class ObjectUpload {
   HttpClient& client_;
   const std::shared_ptr<WebRequests> requests_;
   const void* const owner_;
-  const std::string key_, shown_;
+  const std::string shown_;
   const ObjectWrite& write_;
   std::vector<std::string> tags_;  ///< of the parts, by their numbers
 };

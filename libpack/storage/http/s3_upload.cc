@@ -35,17 +35,17 @@ std::string parse_upload_id(Bytes xml, const std::string& shown) {
               "check that the endpoint is one of S3 (AWS_ENDPOINT_URL_S3)");
 }
 
-std::vector<std::string> parse_uploads(Bytes xml, const std::string& key) {
+std::vector<BegunUpload> parse_uploads(Bytes xml) {
   pugi::xml_document document;
-  std::vector<std::string> ids;
-  if (!document.load_buffer(xml.data(), xml.size())) return ids;
+  std::vector<BegunUpload> uploads;
+  if (!document.load_buffer(xml.data(), xml.size())) return uploads;
   for (const pugi::xml_node& node :
        document.child("ListMultipartUploadsResult").children("Upload")) {
     std::string id = node.child("UploadId").text().get();
-    if (node.child("Key").text().get() == key && !id.empty() && id.size() <= kMostId)
-      ids.push_back(std::move(id));
+    if (!id.empty() && id.size() <= kMostId)
+      uploads.push_back({node.child("Key").text().get(), std::move(id)});
   }
-  return ids;
+  return uploads;
 }
 
 std::string completion_text(std::span<const std::string> tags) {

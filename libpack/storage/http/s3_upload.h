@@ -17,9 +17,12 @@ std::uint64_t part_bytes(std::uint64_t bytes);
 /// The name of an upload that has begun. Throws Error(kCorrupt) for what is no such answer.
 std::string parse_upload_id(Bytes xml, const std::string& shown);
 
-/// The names of uploads of the object `key` that have begun and not ended. None for what is no such
-/// list, as it only serves to clear up.
-std::vector<std::string> parse_uploads(Bytes xml, const std::string& key);
+/// An upload that has begun and not ended.
+struct BegunUpload {
+  std::string key, id;
+};
+/// None for what is no list of them, as it only serves to clear up.
+std::vector<BegunUpload> parse_uploads(Bytes xml);
 
 /// What completes an upload: the tags of its parts, in their order, as the storage gave them.
 std::string completion_text(std::span<const std::string> tags);

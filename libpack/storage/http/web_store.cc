@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <thread>
 #include <unordered_set>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "packhorse/dataset/dataset_directory.h"
 #include "storage/http/object_upload.h"
 #include "storage/http/s3_list.h"
+#include "storage/http/s3_upload.h"
 
 namespace packhorse {
 
@@ -169,16 +169,33 @@ bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
     if (error.kind() == ErrorKind::kInterrupted || !is_there(write.name)) throw;
     if (!is_stored()) return false;
   }
-  // Beside a question that takes as long. Not before the object is there: uploads may be those of
-  // writers that are at it, of which one must come to an end.
-  const std::jthread clearing = upload.in_parts() ? std::jthread([&, stop = current_stop()] {
-    const StopScope same(stop);
-    upload.clear_leftovers();
-  })
-                                                  : std::jthread();
   if (is_stored()) return true;
   throw Error(ErrorKind::kCorrupt, "what was stored is not what was sent", url.shown(),
               "remove it there, and try again; if it stays so, ask whoever runs the storage");
+}
+
+void WebStore::end_uploads(const std::vector<std::string>& names) try {
+  if (!can_write()) return;
+  const Url& place = source_->place;
+  const auto send = [&](const Change& change) {
+    return client_->perform(
+        [&] { return change_of(*source_->requests, change, place.shown()); },
+        accept(change.name,
+               [&](const HttpResponse& answer) {
+                 return answer.status == 404 ? Judgement{} : judge_answer(answer, place.shown());
+               }),
+        source_.get());
+  };
+  const HttpResponse begun =
+      send({.method = "GET", .name = {}, .query = {{"uploads", ""}, {"prefix", above()}}});
+  const std::set<std::string> ours(names.begin(), names.end());
+  for (const auto& [key, id] : parse_uploads(begun.body)) {
+    if (!key.starts_with(above())) continue;
+    const std::string name = key.substr(above().size());
+    if (ours.contains(name)) send({.method = "DELETE", .name = name, .query = {{"uploadId", id}}});
+  }
+} catch (const Error& error) {  // who may write may yet not be allowed to look
+  if (error.kind() == ErrorKind::kInterrupted) throw;
 }
 
 void WebStore::remove(const std::string& name) {

@@ -53,8 +53,8 @@ void look_at_begun(Bytes input) {
 }
 
 void look_at_uploads(Bytes input) {
-  for (const std::string& id : parse_uploads(input, "p/a"))
-    fuzz::promise(!id.empty(), "an upload has a name");
+  for (const BegunUpload& upload : parse_uploads(input))
+    fuzz::promise(!upload.id.empty(), "an upload has a name");
 }
 
 }  // namespace

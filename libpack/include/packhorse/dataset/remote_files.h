@@ -87,6 +87,9 @@ class RemoteFiles {
   /// Error(kIo | kUnsupported | kCorrupt | kInterrupted).
   virtual bool store(const std::string& name, const std::filesystem::path& from,
                      const std::string& sha256, const std::stop_token& stop) = 0;
+  /// Ends what store() has begun under these names, and somebody left. Call it when the files are
+  /// there.
+  virtual void end_uploads(const std::vector<std::string>& names) = 0;
   /// Whether there is a file that store() has stored with this size and SHA-256. Throws Error(kIo).
   virtual bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256) = 0;
   /// Removes a file, if it is there. Throws Error(kIo | kUnsupported).

@@ -111,9 +111,13 @@ class ObjectStore {
   virtual bool can_write() const { return false; }
   /// Stores an object, whole or not at all, and never in the place of another: returns false when
   /// the storage has one of this name, whatever it holds. Large ones go in parts, several at a
-  /// time; parts that killed processes have left of the same object are removed then. Throws
-  /// Error(kUnsupported) where nothing can be stored (http), and Error(kInterrupted).
+  /// time. Throws Error(kUnsupported) where nothing can be stored (http), and Error(kInterrupted).
   virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
+  /// Ends what has begun to be stored in parts under these names, and was left: by processes that
+  /// were killed, or by a begin whose answer was lost. Such parts cost money, and nobody sees them.
+  /// Call it when the objects are there: whoever is still storing one of them gets an error. Where
+  /// the storage does not say what has begun, it stays.
+  virtual void end_uploads(const std::vector<std::string>& names);
   /// Removes an object, if there is one of this name. Throws as write() does.
   virtual void remove(const std::string& name);
   virtual StorageCounters counters() const = 0;

@@ -144,6 +144,9 @@ TEST_CASE("object upload: parts that a killed process has left are removed") {
   Bucket bucket;
   bucket.uploads["old"][1] = "rest";
   CHECK(bucket.write(kLarge));
+  bucket.store()->end_uploads({"b", "aa"});
+  CHECK(bucket.uploads.size() == 1);
+  bucket.store()->end_uploads({"b", "a"});
   CHECK(bucket.uploads.empty());
 }
 

@@ -38,16 +38,20 @@ TEST_CASE("s3 upload: an upload that has begun has a name") {
         ErrorKind::kCorrupt);
 }
 
-TEST_CASE("s3 upload: only uploads of the object itself are named") {
+TEST_CASE("s3 upload: uploads that have begun are named, those without an id are not") {
   const auto upload = [](const std::string& key, const std::string& id) {
     return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId></Upload>";
   };
   const std::string xml = "<ListMultipartUploadsResult" + kNamespace + upload("k", "one") +
                           upload("k2", "other") + upload("k", "two") + upload("k", "") +
                           "</ListMultipartUploadsResult>";
-  CHECK(parse_uploads(as_bytes(xml), "k") == std::vector<std::string>{"one", "two"});
-  CHECK(parse_uploads(as_bytes("<Error/>"), "k").empty());
-  CHECK(parse_uploads(as_bytes("no xml"), "k").empty());
+  const std::vector<BegunUpload> uploads = parse_uploads(as_bytes(xml));
+  REQUIRE(uploads.size() == 3);
+  CHECK((uploads[0].key == "k" && uploads[0].id == "one"));
+  CHECK((uploads[1].key == "k2" && uploads[1].id == "other"));
+  CHECK((uploads[2].key == "k" && uploads[2].id == "two"));
+  CHECK(parse_uploads(as_bytes("<Error/>")).empty());
+  CHECK(parse_uploads(as_bytes("no xml")).empty());
 }
 
 TEST_CASE("s3 upload: tags are put into XML as text") {

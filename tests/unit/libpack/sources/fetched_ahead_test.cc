@@ -7,34 +7,41 @@
 #include "support/support.h"
 
 namespace packhorse {
+namespace {
+
+using Content = std::vector<std::byte>;
+
+Content content_of(std::size_t bytes) { return Content(bytes, std::byte{'x'}); }
+
+}  // namespace
 
 TEST_CASE("fetched ahead: a file is taken once") {
   FetchedAhead ahead(100);
-  std::string out = "before";
-  ahead.fetch(1, 3, [] { return std::string("abc"); });
+  Content out = content_of(9);
+  ahead.fetch(1, 3, [] { return content_of(3); });
   CHECK(ahead.take(1, out));
-  CHECK(out == "abc");
+  CHECK(out == content_of(3));
   CHECK(!ahead.take(1, out));
 }
 
 TEST_CASE("fetched ahead: what fails or has another size is not kept") {
   FetchedAhead ahead(100);
-  std::string out;
-  ahead.fetch(1, 3, []() -> std::string { throw std::runtime_error("no"); });
-  ahead.fetch(2, 3, [] { return std::string("abcd"); });
+  Content out;
+  ahead.fetch(1, 3, []() -> Content { throw std::runtime_error("no"); });
+  ahead.fetch(2, 3, [] { return content_of(4); });
   CHECK(!ahead.take(1, out));
   CHECK(!ahead.take(2, out));
-  ahead.fetch(3, 100, [] { return std::string(100, 'x'); });  // there is room for all of it again
+  ahead.fetch(3, 100, [] { return content_of(100); });  // there is room for all of it again
   CHECK(ahead.take(3, out));
 }
 
 TEST_CASE("fetched ahead: nothing is fetched beyond the limit, and nobody waits for ever") {
   FetchedAhead ahead(10);
-  std::string out;
+  Content out;
   int asked = 0;
   const auto get = [&] {
     ++asked;
-    return std::string(8, 'x');
+    return content_of(8);
   };
   for (std::uint64_t number = 1; number <= 100; ++number) ahead.fetch(number, 8, get);
   CHECK(asked == 1);
@@ -48,18 +55,18 @@ TEST_CASE("fetched ahead: what is larger than all of it is not fetched") {
   bool asked = false;
   ahead.fetch(1, 11, [&] {
     asked = true;
-    return std::string(11, 'x');
+    return content_of(11);
   });
   CHECK(!asked);
 }
 
 TEST_CASE("fetched ahead: what was needed before is not fetched any more, once") {
   FetchedAhead ahead(10);
-  std::string out;
+  Content out;
   int asked = 0;
   const auto get = [&] {
     ++asked;
-    return std::string("abc");
+    return content_of(3);
   };
   CHECK(!ahead.take(1, out));  // before anything is fetched ahead, nobody is late
   ahead.fetch(1, 3, get);
@@ -81,14 +88,14 @@ TEST_CASE("fetched ahead: whoever needs a file waits while it is on its way") {
     ahead.fetch(7, 3, [&] {
       asked = true;
       while (!go) std::this_thread::yield();
-      return std::string("abc");
+      return content_of(3);
     });
   });
   while (!asked) std::this_thread::yield();
   std::jthread letting([&] { go = true; });
-  std::string out;
+  Content out;
   CHECK(ahead.take(7, out));
-  CHECK(out == "abc");
+  CHECK(out == content_of(3));
 }
 
 }  // namespace packhorse

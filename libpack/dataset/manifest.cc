@@ -16,10 +16,10 @@ namespace {
 
 using Json = OrderedExactJson;
 
-/// Room for some 180,000 shards.
 /// Of an index, beside its samples, and for a sample: its key, its path, and where its fields are.
 constexpr std::uint64_t kMostIndexHead = 1u << 20, kMostIndexRow = 64u << 10;
 
+/// Room for some 180,000 shards.
 constexpr JsonLimits kLimits{.bytes = std::size_t{64} << 20, .depth = 16};
 
 /// All files of the dataset that the manifest names.

@@ -190,7 +190,8 @@ struct Loader::Impl {
     if (!threads.empty() && options.prefetch_bytes > 0 && order->size() > 0 &&
         dataset->resident_share() < kInMemory) {
       const std::scoped_lock lock(prefetch_mutex);
-      prefetcher = std::make_unique<Prefetcher>(*dataset, *order, options.prefetch_bytes);
+      prefetcher = std::make_unique<Prefetcher>(*dataset, *order, options.prefetch_bytes,
+                                                ending.get_token());
     }
     ring.begin_epoch();
   }

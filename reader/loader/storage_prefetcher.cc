@@ -26,12 +26,14 @@ std::uint64_t mean_bytes(const Dataset& dataset) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(const Dataset& dataset, const Order& order, std::uint64_t ahead_bytes)
+Prefetcher::Prefetcher(const Dataset& dataset, const Order& order, std::uint64_t ahead_bytes,
+                       const std::stop_token& stop)
     : dataset_(dataset),
       order_(order),
       sample_bytes_(mean_bytes(dataset)),
       ahead_(std::max<std::uint64_t>(1, ahead_bytes / sample_bytes_)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      thread_([this](const std::stop_token& over) { run(over); }),
+      on_stop_(stop, [this] { thread_.request_stop(); }) {}
 
 void Prefetcher::reached(std::uint64_t ticket) {
   if (ticket % kStride != 0) return;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -20,8 +21,10 @@ namespace packhorse::reader {
 class Prefetcher {
  public:
   /// Begins at once. `ahead_bytes`: how far to be ahead of the producers; at least a whole window.
-  /// Both references must outlive it.
-  Prefetcher(const Dataset& dataset, const Order& order, std::uint64_t ahead_bytes);
+  /// Both references must outlive it. It and its requests end with `stop`, or with it: producers
+  /// may be waiting for what it has requested.
+  Prefetcher(const Dataset& dataset, const Order& order, std::uint64_t ahead_bytes,
+             const std::stop_token& stop);
 
   /// Reports that a producer has begun with `ticket`. Any thread; cheap.
   void reached(std::uint64_t ticket);
@@ -47,7 +50,8 @@ class Prefetcher {
   std::atomic<std::uint64_t> bytes_{0}, reached_{0};
   std::mutex mutex_;
   std::condition_variable_any moved_;
-  std::jthread thread_;  // last: it uses everything above
+  std::jthread thread_;  // after everything that it uses
+  std::stop_callback<std::function<void()>> on_stop_;
 };
 
 }  // namespace packhorse::reader

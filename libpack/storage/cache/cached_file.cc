@@ -46,9 +46,11 @@ CachedFile::State::State(std::shared_ptr<CacheDirectory> in, ShardFiles opened)
 }
 
 CachedFile::State::~State() {
-  try {
-    for (const std::size_t run : claims.ours()) drop(run);
-  } catch (const Error&) {  // the claims end with the description
+  for (const std::size_t run : claims.ours()) {
+    try {
+      drop(run);
+    } catch (const Error&) {  // the claims end with the description
+    }
   }
 }
 
@@ -85,6 +87,7 @@ bool CachedFile::State::punch(std::size_t run) const {
 }
 
 void CachedFile::State::drop(std::size_t run) {
+  const StopGrace grace;  // what is given up after a stop is still counted
   claims.end(run);
   cache->refund(range_of(run).length);
 }

@@ -173,8 +173,7 @@ bool ObjectUpload::complete(const std::string& id) {
 
 void ObjectUpload::abort(const std::string& id) noexcept {
   try {
-    std::optional<StopGrace> grace;
-    if (current_stop().stop_requested()) grace.emplace();
+    const StopGrace grace;
     send({.method = "DELETE", .name = write_.name, .query = {{"uploadId", id}}},
          [this](const HttpResponse& response) {
            return response.status == 404 ? Judgement{} : judge(response);

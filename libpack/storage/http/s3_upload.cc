@@ -35,17 +35,21 @@ std::string parse_upload_id(Bytes xml, const std::string& shown) {
               "check that the endpoint is one of S3 (AWS_ENDPOINT_URL_S3)");
 }
 
-std::vector<BegunUpload> parse_uploads(Bytes xml) {
+BegunUploads parse_uploads(Bytes xml) {
   pugi::xml_document document;
-  std::vector<BegunUpload> uploads;
-  if (!document.load_buffer(xml.data(), xml.size())) return uploads;
-  for (const pugi::xml_node& node :
-       document.child("ListMultipartUploadsResult").children("Upload")) {
+  BegunUploads page;
+  if (!document.load_buffer(xml.data(), xml.size())) return page;
+  const pugi::xml_node list = document.child("ListMultipartUploadsResult");
+  for (const pugi::xml_node& node : list.children("Upload")) {
     std::string id = node.child("UploadId").text().get();
     if (!id.empty() && id.size() <= kMostId)
-      uploads.push_back({node.child("Key").text().get(), std::move(id)});
+      page.uploads.push_back({node.child("Key").text().get(), std::move(id)});
   }
-  return uploads;
+  if (list.child("IsTruncated").text().as_bool()) {
+    page.next_key = list.child("NextKeyMarker").text().get();
+    page.next_id = list.child("NextUploadIdMarker").text().get();
+  }
+  return page;
 }
 
 std::string completion_text(std::span<const std::string> tags) {

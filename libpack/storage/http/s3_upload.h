@@ -21,8 +21,13 @@ std::string parse_upload_id(Bytes xml, const std::string& shown);
 struct BegunUpload {
   std::string key, id;
 };
+/// A page of their list.
+struct BegunUploads {
+  std::vector<BegunUpload> uploads;
+  std::string next_key, next_id;  ///< behind which the next page begins; empty: there is none
+};
 /// None for what is no list of them, as it only serves to clear up.
-std::vector<BegunUpload> parse_uploads(Bytes xml);
+BegunUploads parse_uploads(Bytes xml);
 
 /// What completes an upload: the tags of its parts, in their order, as the storage gave them.
 std::string completion_text(std::span<const std::string> tags);

@@ -22,6 +22,8 @@ namespace {
 
 /// Pages of a list without a name on them, on the whole, before it counts as one without end.
 constexpr std::size_t kEmptyPages = 1000;
+/// Pages of begun uploads that are looked at, of 1,000 each.
+constexpr std::size_t kMostUploadPages = 1000;
 
 void check_read(const RangeRead& read) {
   const bool fits = read.range.length > 0 && read.range.length == read.into.size() &&
@@ -186,13 +188,28 @@ void WebStore::end_uploads(const std::vector<std::string>& names) try {
                }),
         source_.get());
   };
-  const HttpResponse begun =
-      send({.method = "GET", .name = {}, .query = {{"uploads", ""}, {"prefix", above()}}});
   const std::set<std::string> ours(names.begin(), names.end());
-  for (const auto& [key, id] : parse_uploads(begun.body)) {
-    if (!key.starts_with(above())) continue;
-    const std::string name = key.substr(above().size());
-    if (ours.contains(name)) send({.method = "DELETE", .name = name, .query = {{"uploadId", id}}});
+  std::vector<BegunUpload> begun;
+  BegunUploads page;
+  for (std::size_t pages = 0; pages < kMostUploadPages; ++pages) {
+    std::vector<std::pair<std::string, std::string>> query = {{"uploads", ""}, {"prefix", above()}};
+    if (pages > 0) {
+      query.push_back({"key-marker", page.next_key});
+      query.push_back({"upload-id-marker", page.next_id});
+    }
+    page = parse_uploads(send({.method = "GET", .name = {}, .query = query}).body);
+    for (BegunUpload& upload : page.uploads) {
+      if (upload.key.starts_with(above()) && ours.contains(upload.key.substr(above().size())))
+        begun.push_back(std::move(upload));
+    }
+    if (page.next_key.empty()) break;
+  }
+  for (const auto& [key, id] : begun) {
+    try {
+      send({.method = "DELETE", .name = key.substr(above().size()), .query = {{"uploadId", id}}});
+    } catch (const Error& error) {  // the others may yet go
+      if (error.kind() == ErrorKind::kInterrupted) throw;
+    }
   }
 } catch (const Error& error) {  // who may write may yet not be allowed to look
   if (error.kind() == ErrorKind::kInterrupted) throw;

@@ -1,11 +1,12 @@
 """Gives a hostile input to each command it concerns, in a process of its own, and judges how it ended."""
 
+import json
 import os
 import resource
 import shutil
 import signal
 import subprocess
-import threading
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,24 +51,35 @@ class Ending:
         return f"{' '.join(map(str, self.command))}: exit code {self.code}, {self.seconds:.1f} s of CPU time, {self.memory >> 20} MiB"
 
 
-def limit():
-    for what, most in BRAKES.items():
-        resource.setrlimit(what, (most, most))
+# Begins the program from a small process: the peak that the kernel tells of a program holds that of the process that it
+# was begun from, and this one has read pictures. Writes what wait4() says to a file.
+BEGIN = """import json, os, resource, sys
+report, brakes, *command = sys.argv[1:]
+for what, most in json.loads(brakes):
+    resource.setrlimit(what, (most, most))
+child = os.posix_spawn(command[0], command, os.environ)
+_, status, usage = os.wait4(child, 0)
+with open(report, "w") as out:
+    json.dump([os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10], out)
+"""
 
 
 def run_limited(*command, cwd):
-    out, err = cwd / "stdout", cwd / "stderr"
+    out, err, report = cwd / "stdout", cwd / "stderr", cwd / "ended"
     with open(out, "wb") as stdout, open(err, "wb") as stderr:
-        process = subprocess.Popen([PACKHORSE, *command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout,
-                                   stderr=stderr, preexec_fn=limit, env=os.environ | {"TMPDIR": str(cwd / "tmp")})
-        hung = threading.Event()
-        guard = threading.Timer(HANG, lambda: (hung.set(), process.kill()))
-        guard.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        guard.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return Ending(["packhorse", *command], process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10,
-                  out.read_bytes(), err.read_bytes(), hung.is_set())
+        process = subprocess.Popen([sys.executable, "-S", "-E", "-c", BEGIN, report, json.dumps(list(BRAKES.items())), PACKHORSE, *command],
+                                   cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
+                                   env=os.environ | {"TMPDIR": str(cwd / "tmp")})  # fmt: skip
+        try:
+            process.wait(HANG)
+            hung = False
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            hung = True
+    code, seconds, memory = (-signal.SIGKILL, 0.0, 0) if hung else json.loads(report.read_text())
+    report.unlink(missing_ok=True)
+    return Ending(["packhorse", *command], code, seconds, memory, out.read_bytes(), err.read_bytes(), hung)
 
 
 def commands(entry, path, work):

@@ -53,7 +53,7 @@ void look_at_begun(Bytes input) {
 }
 
 void look_at_uploads(Bytes input) {
-  for (const BegunUpload& upload : parse_uploads(input))
+  for (const BegunUpload& upload : parse_uploads(input).uploads)
     fuzz::promise(!upload.id.empty(), "an upload has a name");
 }
 

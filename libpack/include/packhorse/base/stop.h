@@ -43,14 +43,16 @@ class StopExempt {
   const StopScope scope_{never_.get_token()};
 };
 
-/// For what tidies up after a stop, and may have to wait for others: while it lives, this thread's
-/// work obeys no stop, but ends as if by one after `most`.
+/// For what tidies up, and may have to wait for others: while it lives, this thread's work obeys a
+/// stop only `most` after it was requested, or after this was made if that is later. Without a stop
+/// it has all the time it needs.
 class StopGrace {
  public:
   explicit StopGrace(std::chrono::milliseconds most = std::chrono::milliseconds(1000));
 
  private:
-  std::stop_source over_;
+  const std::stop_token asked_ = current_stop();
+  const std::stop_source over_;
   const StopScope scope_{over_.get_token()};
   const std::jthread timer_;
 };

@@ -95,6 +95,24 @@ TEST_CASE("stop: what tidies up has a while, and not for ever") {
   CHECK(kind_of_error(obey_stop) == ErrorKind::kInterrupted);
 }
 
+TEST_CASE(
+    "stop: what tidies up has all the time it needs until a stop, and then as long as granted") {
+  {
+    const StopGrace grace(std::chrono::milliseconds(0));
+    CHECK_FALSE(current_stop().stop_requested());
+  }
+  std::stop_source source;
+  const StopScope scope(source.get_token());
+  const StopGrace grace(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  obey_stop();
+  std::promise<void> over;
+  const std::stop_callback told(current_stop(), [&] { over.set_value(); });
+  source.request_stop();
+  over.get_future().wait();
+  CHECK(kind_of_error(obey_stop) == ErrorKind::kInterrupted);
+}
+
 TEST_CASE("stop: another copy of the library is asked where this one knows of none") {
   static std::stop_source elsewhere;
   add_stop_of_other_copy([] { return elsewhere.get_token(); });

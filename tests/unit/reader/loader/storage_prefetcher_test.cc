@@ -62,7 +62,7 @@ std::vector<std::uint64_t> wait_for(const SlowDataset& dataset, std::size_t n) {
 TEST_CASE("prefetcher: keeps its distance to the producers, in the order of the epoch") {
   const SlowDataset dataset(1000);
   const Order order(1000, {.seed = 3, .batch_size = 10});
-  Prefetcher prefetcher(dataset, order, 100'000);  // 100 samples
+  Prefetcher prefetcher(dataset, order, 100'000, {});  // 100 samples
   CHECK(wait_for(dataset, 100).size() <= 100 + 25);
   prefetcher.reached(400);
   const std::vector<std::uint64_t> asked = wait_for(dataset, 500);
@@ -81,7 +81,7 @@ TEST_CASE("prefetcher: a window is asked for while the one before is worked on")
                            .runs = std::make_shared<Runs>(dataset, 10'000),
                            .runs_per_window = 20,  // 200 samples
                            .batch_size = 10});
-  Prefetcher prefetcher(dataset, order, 1000);
+  Prefetcher prefetcher(dataset, order, 1000, {});
   CHECK(wait_for(dataset, 250).size() == 250);  // a window, and the first quarter of the next
   prefetcher.reached(104);
   CHECK(wait_for(dataset, 350).size() == 350);
@@ -99,7 +99,7 @@ TEST_CASE("prefetcher: a window's runs are one request each") {
                           .runs_per_window = 5,
                           .seed = 3,
                           .batch_size = 10});
-  Prefetcher prefetcher(*dataset, order, 1u << 30);
+  Prefetcher prefetcher(*dataset, order, 1u << 30, {});
   prefetcher.reached(272);
   while (prefetcher.bytes() < 280 * 300'000) std::this_thread::yield();
   CHECK(storage->requests() == runs->size());

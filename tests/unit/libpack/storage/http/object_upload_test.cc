@@ -75,9 +75,20 @@ class Bucket {
               "\r\nx-amz-meta-sha256: " + sums[kPath] + "\r\n\r\n"};
     }
     if (request.method == "GET") {
+      // In pages of two.
       std::string text = "<ListMultipartUploadsResult>";
-      for (const auto& [one, parts] : uploads)
-        text += "<Upload><Key>data/a</Key><UploadId>" + one + "</UploadId></Upload>";
+      const std::string behind = after(request.target, "upload-id-marker=");
+      int listed = 0;
+      for (auto one = uploads.upper_bound(behind); one != uploads.end(); ++one) {
+        if (++listed > 2) {
+          text +=
+              "<IsTruncated>true</IsTruncated><NextKeyMarker>data/a</NextKeyMarker>"
+              "<NextUploadIdMarker>" +
+              std::prev(one)->first + "</NextUploadIdMarker>";
+          break;
+        }
+        text += "<Upload><Key>data/a</Key><UploadId>" + one->first + "</UploadId></Upload>";
+      }
       return reply("200 OK", text + "</ListMultipartUploadsResult>");
     }
     if (request.method == "DELETE")
@@ -142,12 +153,23 @@ TEST_CASE("object upload: what is there is never replaced") {
 
 TEST_CASE("object upload: parts that a killed process has left are removed") {
   Bucket bucket;
-  bucket.uploads["old"][1] = "rest";
+  for (const char* old : {"one", "two", "three", "four", "five"}) bucket.uploads[old][1] = "rest";
   CHECK(bucket.write(kLarge));
   bucket.store()->end_uploads({"b", "aa"});
-  CHECK(bucket.uploads.size() == 1);
+  CHECK(bucket.uploads.size() == 5);
   bucket.store()->end_uploads({"b", "a"});
   CHECK(bucket.uploads.empty());
+}
+
+TEST_CASE("object upload: parts that cannot be removed keep no others") {
+  Bucket bucket([](const ServerRequest& request, bool) -> std::optional<ServerReply> {
+    if (request.method != "DELETE" || request.target.find("three") == std::string::npos)
+      return std::nullopt;
+    return reply("403 Forbidden", "<Error><Code>AccessDenied</Code></Error>");
+  });
+  for (const char* old : {"one", "two", "three", "four", "five"}) bucket.uploads[old][1] = "rest";
+  bucket.store()->end_uploads({"a"});
+  CHECK(bucket.uploads.size() == 1);
 }
 
 TEST_CASE("object upload: a part that cannot be sent ends it, and leaves nothing") {

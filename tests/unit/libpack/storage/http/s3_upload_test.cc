@@ -45,13 +45,15 @@ TEST_CASE("s3 upload: uploads that have begun are named, those without an id are
   const std::string xml = "<ListMultipartUploadsResult" + kNamespace + upload("k", "one") +
                           upload("k2", "other") + upload("k", "two") + upload("k", "") +
                           "</ListMultipartUploadsResult>";
-  const std::vector<BegunUpload> uploads = parse_uploads(as_bytes(xml));
+  const BegunUploads page = parse_uploads(as_bytes(xml));
+  CHECK(page.next_key.empty());
+  const std::vector<BegunUpload>& uploads = page.uploads;
   REQUIRE(uploads.size() == 3);
   CHECK((uploads[0].key == "k" && uploads[0].id == "one"));
   CHECK((uploads[1].key == "k2" && uploads[1].id == "other"));
   CHECK((uploads[2].key == "k" && uploads[2].id == "two"));
-  CHECK(parse_uploads(as_bytes("<Error/>")).empty());
-  CHECK(parse_uploads(as_bytes("no xml")).empty());
+  CHECK(parse_uploads(as_bytes("<Error/>")).uploads.empty());
+  CHECK(parse_uploads(as_bytes("no xml")).uploads.empty());
 }
 
 TEST_CASE("s3 upload: tags are put into XML as text") {

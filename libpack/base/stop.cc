@@ -19,31 +19,14 @@ thread_local const std::stop_token* current = nullptr;
 
 std::array<std::atomic<OtherCopy>, 4> other_copies{};
 
-/// Waits for a stop, then as long as is granted, then requests `over`.
-void wait_for_end(const std::stop_token& ended, const std::stop_token& asked, std::stop_source over,
-                  std::chrono::milliseconds most) {
+/// Requests `over` after `most`, unless `ended` is requested before.
+void end_after(const std::stop_token& ended, std::chrono::milliseconds most,
+               std::stop_source over) {
   std::mutex mutex;
   std::condition_variable_any changed;
-  const std::stop_callback wake(asked, [&] {
-    const std::lock_guard lock(mutex);
-    changed.notify_all();
-  });
   std::unique_lock lock(mutex);
-  changed.wait(lock, ended, [&] { return asked.stop_requested(); });
   changed.wait_for(lock, ended, most, [] { return false; });
   if (!ended.stop_requested()) over.request_stop();
-}
-
-/// No thread where none is needed, nor where none can be started: what tidies up then takes as long
-/// as it takes.
-std::jthread start_timer(const std::stop_token& asked, const std::stop_source& over,
-                         std::chrono::milliseconds most) {
-  if (!asked.stop_possible()) return {};
-  try {
-    return std::jthread(wait_for_end, asked, over, most);
-  } catch (const std::system_error&) {
-    return {};
-  }
 }
 
 }  // namespace
@@ -70,7 +53,13 @@ void obey_stop() {
   if (stopped) throw Error(ErrorKind::kInterrupted, "stopped on request");
 }
 
-StopGrace::StopGrace(std::chrono::milliseconds most) : timer_(start_timer(asked_, over_, most)) {}
+StopGrace::StopGrace(std::chrono::milliseconds most)
+    : on_stop_(asked_, [this, most] {
+        try {
+          timer_ = std::jthread(end_after, most, over_);
+        } catch (const std::system_error&) {  // no thread: then it takes as long as it takes
+        }
+      }) {}
 
 void add_stop_of_other_copy(OtherCopy other) {
   for (std::atomic<OtherCopy>& copy : other_copies) {

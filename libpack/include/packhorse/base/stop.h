@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <stop_token>
 #include <thread>
 
@@ -54,7 +55,8 @@ class StopGrace {
   const std::stop_token asked_ = current_stop();
   const std::stop_source over_;
   const StopScope scope_{over_.get_token()};
-  const std::jthread timer_;
+  std::jthread timer_;  ///< only once a stop is requested
+  const std::stop_callback<std::function<void()>> on_stop_;
 };
 
 /// For a process that holds several copies of this library, as Python's does: asks `other`, the

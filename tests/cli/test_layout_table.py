@@ -1,4 +1,5 @@
-"""The table of layouts in docs/sources.md: each row's command is run on a fixture, and gives the result it says.
+"""The tables of layouts in docs/sources.md and more_layouts.md: each row's command is run on a fixture, and gives the
+result it says.
 
 Every image of a fixture knows its class. No row may pack another one, whatever it ends with."""
 
@@ -390,14 +391,14 @@ def samples_in(dataset):
             yield image, classes[int(members.pop("cls"))], members
 
 
-def rows_of_page():
-    page = (ROOT / "docs/sources.md").read_text()
-    rows = re.findall(r"^\| (.+?) \| `(packhorse pack .+?)` \| (.+?) \|$", page, re.M)
+def rows_of_pages():
+    pages = (ROOT / "docs/sources.md").read_text() + (ROOT / "tests/cli/more_layouts.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| `(packhorse pack .+?)` \| (.+?) \|$", pages, re.M)
     return {(name, command.replace("\\|", "|")): result for name, command, result in rows}
 
 
-def test_the_table_has_these_layouts():
-    assert list(rows_of_page()) == [(name, command_of(*rest)) for name, _, *rest in ROWS]
+def test_the_tables_have_these_layouts():
+    assert sorted(rows_of_pages()) == sorted((name, command_of(*rest)) for name, _, *rest in ROWS)
 
 
 @pytest.mark.parametrize(("name", "build", "rest"), [(name, build, rest) for name, build, *rest in ROWS])
@@ -405,4 +406,4 @@ def test_a_layout_gives_what_the_table_says(tmp_path, name, build, rest):
     fixture = Fixture(tmp_path)
     build(fixture)
     command = command_of(*rest)
-    assert outcome(tmp_path, fixture, command) == rows_of_page().get((name, command))
+    assert outcome(tmp_path, fixture, command) == rows_of_pages()[name, command]

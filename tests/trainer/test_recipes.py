@@ -1,8 +1,7 @@
-"""The lines that docs/containers.md gives for files that packhorse does not read."""
+"""The scripts of docs/containers.md for files that packhorse does not read."""
 
 import io
 import json
-import re
 import subprocess
 import sys
 
@@ -12,17 +11,9 @@ from python_support import ROOT, SHAPES, listed, pack, paths
 
 pytestmark = pytest.mark.thorough
 
-def recipe(heading):
-    """The Python under that heading of docs/containers.md."""
-    page = (ROOT / "docs/containers.md").read_text()
-    section = re.split(r"^#+ ", page.split(f"### {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
-    return re.search(r"```python\n(.*?)```", section, re.S).group(1)
-
-
-def run_recipe(heading, folder, *files):
-    done = subprocess.run(
-        [sys.executable, "-c", recipe(heading), *files], cwd=folder, capture_output=True, text=True, check=False
-    )
+def run_recipe(name, folder, *files):
+    command = [sys.executable, ROOT / "docs/examples" / name, *files]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -37,7 +28,7 @@ def test_chunked_hdf5_with_labels_in_a_file_of_their_own(tmp_path):
             files.append(f"camelyonpatch_level_2_split_{split}_{key}.h5")
             with h5py.File(tmp_path / files[-1], "w") as file:
                 file.create_dataset(key, data=array, chunks=True, compression="gzip")
-    run_recipe("HDF5", tmp_path, *files)
+    run_recipe("hdf5_to_arrays.py", tmp_path, *files)
     report = pack(tmp_path / "arrays", tmp_path / "out", "--format", "wds")
     assert [split["split"] for split in report["splits"]] == ["train", "val"] and report["packed"] == 1300
     for s in listed(tmp_path / "out/val"):
@@ -63,7 +54,7 @@ def test_parquet_as_the_hub_stores_images(tmp_path):
     (tmp_path / "data").mkdir()
     for name, part in files.items():
         parquet.write_table(arrow.Table.from_pylist(part, schema), tmp_path / f"data/{name}.parquet")
-    run_recipe("Parquet", tmp_path, *(f"data/{name}.parquet" for name in files))
+    run_recipe("parquet_to_folders.py", tmp_path, *(f"data/{name}.parquet" for name in files))
     pack(tmp_path / "images", tmp_path / "out", "--format", "wds")
     for split, wanted in (("train", rows[:20]), ("test", rows[20:])):
         assert len(paths(tmp_path / "out" / split)) == len(wanted)

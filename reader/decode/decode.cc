@@ -149,9 +149,8 @@ struct Decoder::State {
 };
 
 Decoder::Decoder(DecodeOptions options) {
-  validate(options.pixels);
   options.limits.validate();
-  if (!options.bands.numbers.empty() && !does_nothing(options.pixels))
+  if (!options.bands.numbers.empty() && !options.pixels.empty())
     throw Error(ErrorKind::kUsage, "colours can be changed where there are colours, not bands");
   state_ = std::make_unique<State>(std::move(options));
 }
@@ -188,7 +187,7 @@ EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleR
   const ImageInfo info = state_->header_of(file, known);
   const bool upright = !state_->options.apply_orientation || info.orientation <= 1;
   if (info.kind != ImageKind::kJpeg || !upright || !state_->shape.is_rgb() ||
-      !does_nothing(state_->options.pixels))
+      !state_->options.pixels.empty())
     return {};
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   EncodedSample sample{

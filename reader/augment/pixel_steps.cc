@@ -60,7 +60,7 @@ const char* take(const Value& value, std::optional<T>& parameter) {
   return value ? take(value, parameter.emplace()) : nullptr;
 }
 
-std::string text_of(const Value& value) {
+std::string in_words(const Value& value) {
   if (!value) return "None";
   const std::string numbers = fmt::format("{}", fmt::join(*value, ", "));
   return value->size() == 1 ? numbers : "(" + numbers + ")";
@@ -95,7 +95,7 @@ class ModelOf final : public PixelStep::Model {
       const auto found = given.find(name);
       if (found == given.end()) return;
       if (const char* wanted = take(found->second, parameter))
-        refuse(fmt::format("{}={}: give {}", name, reader::text_of(found->second), wanted), names);
+        refuse(fmt::format("{}={}: give {}", name, in_words(found->second), wanted), names);
     });
     step_.check();
   }
@@ -108,7 +108,7 @@ class ModelOf final : public PixelStep::Model {
     const auto mine = parameters_of(step_);
     for (std::size_t i = 0; i < mine.size(); ++i) {
       if (mine[i].usual != usual[i].usual)
-        changed.push_back(fmt::format("{}={}", mine[i].name, reader::text_of(mine[i].usual)));
+        changed.push_back(fmt::format("{}={}", mine[i].name, in_words(mine[i].usual)));
     }
     return fmt::format("{}({})", Step::kName, fmt::join(changed, ", "));
   }

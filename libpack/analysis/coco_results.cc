@@ -21,7 +21,7 @@ namespace {
 
 /// In pixels of the stored image.
 PlainBox as_stored(const PlainBox& box, const ImageInfo& image) {
-  const PixelMap map = upright_map(image.orientation, {image.height, image.width});
+  const PixelMap map = upright_map(image);
   const Point a = map.undo({box.x, box.y});
   const Point b = map.undo({box.x + box.width, box.y + box.height});
   return {std::min(a.x, b.x), std::min(a.y, b.y), std::abs(a.x - b.x), std::abs(a.y - b.y)};

@@ -37,9 +37,7 @@ void add_image(const ImageInfo& image, Summary& summary, Counts& counts) {
   ++counts.kinds[static_cast<std::uint8_t>(image.kind)];
   ++counts.components[image.components];
   if (image.orientation > 1) ++summary.turned;
-  const bool swap = image.orientation >= 5 && image.orientation <= 8;
-  const std::uint32_t width = swap ? image.height : image.width;
-  const std::uint32_t height = swap ? image.width : image.height;
+  const std::uint32_t width = image.upright_width(), height = image.upright_height();
   summary.width.add(width);
   summary.height.add(height);
   summary.short_side.add(std::min(width, height));

@@ -42,7 +42,7 @@ void refuse_problems(const std::vector<std::string>& problems) {
 void refuse_other_size(std::uint32_t width, std::uint32_t height, const ImageInfo& image) {
   const bool unsaid = width == 0 && height == 0;
   if (unsaid || (width == image.width && height == image.height)) return;
-  const bool turned = width == image.height && height == image.width && image.orientation > 4;
+  const bool turned = width == image.height && height == image.width && image.turn().swap;
   throw Error(ErrorKind::kCorrupt,
               fmt::format("its annotations are for an image of {} x {}, but it has {} x {}{}",
                           width, height, image.width, image.height,
@@ -78,7 +78,7 @@ MaskSize add_voc_objects(std::string_view text, bool from_zero,
 /// Whether an image is turned by its EXIF orientation, and a size that annotations give, or leave
 /// out, does not tell which of the two pictures they are for.
 bool may_be_turned(MaskSize size, const ImageInfo& image) {
-  const bool tells = size.width != size.height && image.orientation > 4;
+  const bool tells = size.width != size.height && image.turn().swap;
   return image.orientation > 1 && !tells;
 }
 

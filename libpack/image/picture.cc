@@ -28,11 +28,6 @@ void Plane::fill_padding() {
   for (int y = height; y < padded(height); ++y) std::memcpy(row(y), row(height - 1), stride);
 }
 
-Turn::Turn(int orientation)
-    : flip_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),
-      flip_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7),
-      swap(orientation >= 5 && orientation <= 8) {}
-
 void turn_upright(const Plane& in, const Turn& turn, Plane& out) {
   out.reset(turn.swap ? in.height : in.width, turn.swap ? in.width : in.height, in.channels);
   const auto channels = static_cast<std::size_t>(in.channels);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "packhorse/image/image_info.h"
+
 /// Decoded samples, and turning them upright.
 namespace packhorse {
 
@@ -23,13 +25,6 @@ struct Plane {
   }
   /// Repeats the last column and row into the padding.
   void fill_padding();
-};
-
-/// How to turn a stored picture upright (EXIF 2.32, tag 0x0112): mirror it, then transpose it.
-struct Turn {
-  bool flip_x = false, flip_y = false, swap = false;
-  explicit Turn(int orientation);
-  bool any() const { return flip_x || flip_y || swap; }
 };
 
 /// Replaces `out` with `in`, turned upright.

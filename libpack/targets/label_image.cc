@@ -132,8 +132,8 @@ LabelImage decode_label_image(Bytes png, std::uint32_t width, std::uint32_t heig
 }
 
 LabelImage map_labels(const LabelImage& image, const PixelMap& map, std::uint8_t outside) {
-  const std::uint32_t width = map.swap ? map.height : map.width;
-  const std::uint32_t height = map.swap ? map.width : map.height;
+  const std::uint32_t width = map.turn.swap ? map.height : map.width;
+  const std::uint32_t height = map.turn.swap ? map.width : map.height;
   LabelImage mapped{width, height, std::vector<std::uint8_t>(std::size_t{width} * height, outside)};
   std::size_t at = 0;
   for (std::uint32_t y = 0; y < height; ++y) {

@@ -37,7 +37,8 @@ class DrawnMask {
 
 RunLengths map_mask(std::span<const std::uint32_t> counts, const PixelMap& map, MaskSize from) {
   const DrawnMask mask(counts, from);
-  const MaskSize to = map.swap ? MaskSize{map.width, map.height} : MaskSize{map.height, map.width};
+  const MaskSize to =
+      map.turn.swap ? MaskSize{map.width, map.height} : MaskSize{map.height, map.width};
   RunWriter mapped;
   for (std::uint64_t i = 0; i < to.pixels(); ++i) {
     const std::uint64_t column = i / to.height, row = i % to.height;
@@ -64,32 +65,25 @@ void map_masks(Objects& objects, const PixelMap& map, MaskSize from) {
 }  // namespace
 
 bool PixelMap::changes_nothing() const {
-  return scale_x == 1 && scale_y == 1 && move_x == 0 && move_y == 0 && !flip_x && !flip_y && !swap;
+  return scale_x == 1 && scale_y == 1 && move_x == 0 && move_y == 0 && !turn.any();
 }
 
 Point PixelMap::apply(Point point) const {
   double x = point.x * scale_x + move_x, y = point.y * scale_y + move_y;
-  if (flip_x) x = width - x;
-  if (flip_y) y = height - y;
-  return swap ? Point{y, x} : Point{x, y};
+  if (turn.flip_x) x = width - x;
+  if (turn.flip_y) y = height - y;
+  return turn.swap ? Point{y, x} : Point{x, y};
 }
 
 Point PixelMap::undo(Point point) const {
-  double x = swap ? point.y : point.x, y = swap ? point.x : point.y;
-  if (flip_x) x = width - x;
-  if (flip_y) y = height - y;
+  double x = turn.swap ? point.y : point.x, y = turn.swap ? point.x : point.y;
+  if (turn.flip_x) x = width - x;
+  if (turn.flip_y) y = height - y;
   return {(x - move_x) / scale_x, (y - move_y) / scale_y};
 }
 
-PixelMap upright_map(int orientation, MaskSize size) {
-  const Turn turn(orientation);
-  PixelMap map;
-  map.flip_x = turn.flip_x;
-  map.flip_y = turn.flip_y;
-  map.swap = turn.swap;
-  map.width = size.width;
-  map.height = size.height;
-  return map;
+PixelMap upright_map(const ImageInfo& image) {
+  return {.turn = image.turn(), .width = image.width, .height = image.height};
 }
 
 Objects map_objects(Objects objects, const PixelMap& map, MaskSize from) {

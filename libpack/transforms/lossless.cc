@@ -48,10 +48,10 @@ class Lossless final : public Transform {
     described.info = info;
     thread_local Plane stored, turned;
     read(*source, input, described, stored);
-    const Turn turn(info.orientation);
+    const Turn turn = info.turn();
     if (turn.any()) turn_upright(stored, turn, turned);
     encode(turn.any() ? turned : stored, header.layout, output);
-    const PixelMap map = map_to(info, turn);
+    const PixelMap map = turn.any() ? upright_map(info) : PixelMap{};
     // As a reader of it will see it: a WebP says nothing of an alpha that hides nothing.
     info = *codecs::find_codec(kind_)->read_header(output).info;
     info.kind = kind_;
@@ -83,17 +83,6 @@ class Lossless final : public Transform {
     }
     const Bytes pixels = std::as_bytes(std::span(plane.samples)).first(row * image.height);
     codec_ == Codec::kPng ? encode_png(image, pixels, output) : encode_webp(image, pixels, output);
-  }
-
-  static PixelMap map_to(const ImageInfo& info, const Turn& turn) {
-    if (!turn.any()) return {};
-    return {.scale_x = 1,
-            .scale_y = 1,
-            .flip_x = turn.flip_x,
-            .flip_y = turn.flip_y,
-            .swap = turn.swap,
-            .width = info.width,
-            .height = info.height};
   }
 
   Codec codec_;

@@ -97,15 +97,13 @@ Ratios ratios(const ImageInfo& info, const Placement& to) {
   return {static_cast<double>(info.width) / to.width, static_cast<double>(info.height) / to.height};
 }
 
-PixelMap map_to(const Placement& to, const ImageInfo& info, const Turn& turn, std::uint32_t size) {
+PixelMap map_to(const Placement& to, const ImageInfo& info, std::uint32_t size) {
   const Ratios ratio = ratios(info, to);
   return {.scale_x = 1 / ratio.x,
           .scale_y = 1 / ratio.y,
           .move_x = to.x - to.window_x / ratio.x,
           .move_y = to.y - to.window_y / ratio.y,
-          .flip_x = turn.flip_x,
-          .flip_y = turn.flip_y,
-          .swap = turn.swap,
+          .turn = info.turn(),
           .width = size,
           .height = size};
 }
@@ -156,10 +154,10 @@ class Raw final : public Transform {
     } else {
       enlarge(*source, to, square, first_pixel);
     }
-    const Turn turn(info.orientation);
+    const Turn turn = info.turn();
     if (turn.any()) turn_upright(square, turn, turned);
     write(turn.any() ? turned : square, output);
-    const PixelMap map = map_to(to, info, turn, size);
+    const PixelMap map = map_to(to, info, size);
     info = {.kind = ImageKind::kRaw,
             .components = 3,
             .bit_depth = 8,

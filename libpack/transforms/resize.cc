@@ -172,12 +172,10 @@ class Resize final : public Transform {
     frame.components[0].h = frame.components[0].v = 2;
   }
 
-  static PixelMap map_to(const Frame& frame, const ImageInfo& info, const Turn& turn) {
+  static PixelMap map_to(const Frame& frame, const ImageInfo& info) {
     return {.scale_x = double{1} * frame.width / info.width,
             .scale_y = double{1} * frame.height / info.height,
-            .flip_x = turn.flip_x,
-            .flip_y = turn.flip_y,
-            .swap = turn.swap,
+            .turn = info.turn(),
             .width = frame.width,
             .height = frame.height};
   }
@@ -185,7 +183,7 @@ class Resize final : public Transform {
   /// Decodes, shrinks, turns and encodes. Returns the note.
   std::string_view remake(Bytes input, ImageInfo& info, Scratch& scratch,
                           std::vector<std::byte>& output, PixelMap& map) const {
-    const Turn turn(info.orientation);
+    const Turn turn = info.turn();
     Frame frame;
     std::string_view note;
     bool profile = info.kind == ImageKind::kJpeg;
@@ -193,7 +191,7 @@ class Resize final : public Transform {
       note = read_as_rgb(input, info, turn, frame, scratch);
       profile = profile && note.empty();  // a CMYK profile does not describe RGB
     }
-    map = map_to(frame, info, turn);
+    map = map_to(frame, info);
     if (turn.swap) {
       std::swap(frame.width, frame.height);
       for (FrameComponent& component : frame.components) std::swap(component.h, component.v);

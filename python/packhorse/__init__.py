@@ -10,16 +10,7 @@ datasets, verify() proves them. docs/python.md.
 """
 
 from . import errors, reports
-from ._reader import (
-    CenterCrop,
-    ColorJitter,
-    PadCrop,
-    PhotometricDistort,
-    RandomErasing,
-    RandomResizedCrop,
-    Resize,
-    ResizeCenterCrop,
-)
+from ._reader import CenterCrop, PadCrop, RandomResizedCrop, Resize, ResizeCenterCrop
 from .augment import (
     CopyPaste,
     DetectionAugment,
@@ -34,6 +25,7 @@ from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader, TargetBatch
 from .packing import copy, export_index, index, inspect, pack, unpack, verify
+from .pixel_steps import ColorJitter, PhotometricDistort, RandomErasing
 from .remote import configure_remote, remote_counters
 from .targets import TargetRules, Targets
 from .writer import Writer

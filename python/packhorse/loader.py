@@ -85,7 +85,8 @@ class Loader:
 
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
-    augment     a crop or a DetectionAugment, or a list of one and ColorJitter, PhotometricDistort, RandomErasing
+    augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: ColorJitter,
+                PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"
     targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
                 boxes, masks and key points of the images. The dataset must have some
     close_mosaic_from
@@ -151,7 +152,7 @@ class Loader:
         if pin_memory and huge_pages:
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
-        stages = _stages(size, augment)
+        crop, pixels = _stages(size, augment)
         rules = native_rules(targets)
         if rules is not None:
             self.dataset.require_targets()
@@ -165,10 +166,8 @@ class Loader:
         self._native = _reader.Loader(
             self.dataset._native,
             batch_size=batch_size,
-            augment=native(stages["crop"]),
-            jitter=stages["jitter"],
-            distort=stages["distort"],
-            erasing=stages["erasing"],
+            augment=native(crop),
+            pixels=pixels,
             planes=not channels_last,
             **_pixels.number_format(dtype, mean, std, bands, mixed_bits),
             workers=-1 if workers is None else workers,
@@ -328,20 +327,23 @@ class _Pass:
 
 
 def _stages(size, augment):
-    """Crop, ColorJitter, PhotometricDistort and RandomErasing of what the caller gave, by what the reader calls them."""
+    """The crop of what the caller gave, and the pixel steps in their order."""
     if (size is None) == (augment is None):
         raise ValueError("give either size=, to resize whole images, or augment=, e.g. packhorse.RandomResizedCrop(224)")
-    found = {"crop": None, "jitter": None, "distort": None, "erasing": None}
     if size is not None:
-        return {**found, "crop": _reader.Resize(size)}
-    kinds = {_reader.ColorJitter: "jitter", _reader.PhotometricDistort: "distort", _reader.RandomErasing: "erasing"}
+        return _reader.Resize(size), []
+    crop, steps = None, []
     for stage in augment if isinstance(augment, (list, tuple)) else [augment]:
-        kind = kinds.get(type(stage), "crop")
-        if kind == "crop" and not isinstance(stage, Augment):
+        if isinstance(stage, _reader.PixelStep):
+            steps.append(stage)
+        elif isinstance(stage, str):
+            steps += _reader.parse_pixel_steps(stage)
+        elif not isinstance(stage, Augment):
             raise TypeError(f"augment: {stage!r} is none of packhorse's; see packhorse.RandomResizedCrop")
-        if found[kind] is not None:
-            raise ValueError(f"augment: {type(stage).__name__} comes second; there is one of each kind")
-        found[kind] = stage
-    if found["crop"] is None:
+        elif crop is not None:
+            raise ValueError(f"augment: {type(stage).__name__} comes second; there is one crop")
+        else:
+            crop = stage
+    if crop is None:
         raise ValueError("augment: a crop is missing, e.g. packhorse.RandomResizedCrop(224)")
-    return found
+    return crop, steps

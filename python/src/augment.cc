@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "bindings.h"
-#include "packhorse/reader/pixel_augment.h"
+#include "packhorse/reader/pixel_steps.h"
 
 namespace packhorse::python {
 
 using namespace nb::literals;
-using reader::CenterCrop, reader::ColorJitter, reader::PadCrop, reader::PhotometricDistort,
-    reader::RandomErasing, reader::RandomResizedCrop, reader::Resize, reader::ResizeCenterCrop;
+using reader::CenterCrop, reader::PadCrop, reader::RandomResizedCrop, reader::Resize,
+    reader::ResizeCenterCrop;
 
 namespace {
 
@@ -65,58 +65,29 @@ void bind_augment(nb::module_& module) {
           },
           "size"_a = 32, "padding"_a = 4, nb::kw_only(), "flip"_a = 0.5)
       .def_ro("size", &PadCrop::size);
-  nb::class_<ColorJitter>(module, "ColorJitter", "torchvision's ColorJitter, on uint8")
+  using reader::PixelStep;
+  nb::class_<PixelStep>(module, "PixelStep")
       .def(
           "__init__",
-          [](ColorJitter* self, double brightness, double contrast, double saturation, double hue) {
-            new (self) ColorJitter{brightness, contrast, saturation, hue};
+          [](PixelStep* self, const std::string& name,
+             const std::vector<std::tuple<std::string, PixelStep::Value>>& given) {
+            std::vector<PixelStep::Argument> arguments;
+            for (const auto& [parameter, value] : given) arguments.push_back({parameter, value});
+            new (self) PixelStep(name, arguments);
           },
-          "brightness"_a = 0, "contrast"_a = 0, "saturation"_a = 0, "hue"_a = 0);
-  nb::class_<PhotometricDistort>(module, "PhotometricDistort",
-                                 "torchvision's RandomPhotometricDistort, on uint8")
-      .def(
-          "__init__",
-          [](PhotometricDistort* self, double p, Range brightness, Range contrast, Range saturation,
-             Range hue) {
-            new (self) PhotometricDistort{p,
-                                          std::get<0>(brightness),
-                                          std::get<1>(brightness),
-                                          std::get<0>(contrast),
-                                          std::get<1>(contrast),
-                                          std::get<0>(saturation),
-                                          std::get<1>(saturation),
-                                          std::get<0>(hue),
-                                          std::get<1>(hue)};
-          },
-          "p"_a = 0.5, nb::kw_only(), "brightness"_a = Range{0.875, 1.125},
-          "contrast"_a = Range{0.5, 1.5}, "saturation"_a = Range{0.5, 1.5},
-          "hue"_a = Range{-0.05, 0.05});
-  nb::class_<RandomErasing>(module, "RandomErasing",
-                            "torchvision's RandomErasing; value is a colour of 0 to 255, or None "
-                            "for noise")
-      .def(
-          "__init__",
-          [](RandomErasing* self, double p, Range scale, Range ratio,
-             std::optional<std::tuple<int, int, int>> value) {
-            RandomErasing made{.probability = p,
-                               .min_scale = std::get<0>(scale),
-                               .max_scale = std::get<1>(scale),
-                               .min_ratio = std::get<0>(ratio),
-                               .max_ratio = std::get<1>(ratio)};
-            if (value) {
-              const auto [red, green, blue] = *value;
-              for (const int level : {red, green, blue}) {
-                if (level < 0 || level > 255) throw nb::value_error("value: levels are 0 to 255");
-              }
-              made.value = {static_cast<std::uint8_t>(red), static_cast<std::uint8_t>(green),
-                            static_cast<std::uint8_t>(blue)};
-            } else {
-              made.fill = RandomErasing::Fill::kNoise;
-            }
-            new (self) RandomErasing(made);
-          },
-          "p"_a = 0.5, nb::kw_only(), "scale"_a = Range{0.02, 0.33}, "ratio"_a = Range{0.3, 3.3},
-          "value"_a.none() = std::make_tuple(0, 0, 0));
+          "name"_a, "arguments"_a)
+      .def("__repr__", &PixelStep::text);
+  module.def("parse_pixel_steps", &reader::parse_pixel_steps, "text"_a);
+  module.def("pixel_step_kinds", [] {
+    nb::list kinds;
+    for (const reader::PixelStepKind& kind : reader::all_pixel_steps()) {
+      nb::list parameters;
+      for (const auto& parameter : kind.parameters)
+        parameters.append(nb::make_tuple(std::string(parameter.name), parameter.usual));
+      kinds.append(nb::make_tuple(std::string(kind.name), std::string(kind.summary), parameters));
+    }
+    return kinds;
+  });
 }
 
 }  // namespace packhorse::python

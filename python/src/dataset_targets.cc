@@ -68,8 +68,7 @@ nb::dict said(const Dataset& dataset, std::int64_t index, bool turned) {
         thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
     stored = reader.read(sample, info, scratch);
     if (turned && stored.mask)
-      stored.mask = map_labels(
-          *stored.mask, upright_map(info.orientation, {info.height, info.width}), reader.ignored());
+      stored.mask = map_labels(*stored.mask, upright_map(info), reader.ignored());
     dataset.check_whole(sample);
   } catch (const Error& error) {
     throw reader::error_at(dataset, sample, error);

@@ -266,9 +266,7 @@ void bind_loader(nb::module_& module) {
       .def(
           "__init__",
           [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, std::int64_t batch_size,
-             reader::Augment augment, const std::optional<reader::ColorJitter>& jitter,
-             const std::optional<reader::PhotometricDistort>& distort,
-             const std::optional<reader::RandomErasing>& erasing,
+             reader::Augment augment, reader::PixelSteps pixels,
              const std::optional<std::vector<int>>& bands, bool mixed_bits,
              const std::string& dtype, const Channels& mean, const Channels& deviation, bool planes,
              int workers, int slots, const std::string& order, const std::string& tail,
@@ -279,9 +277,7 @@ void bind_loader(nb::module_& module) {
             LoaderOptions options;
             options.batch_size = batch_size;
             options.augment = std::move(augment);
-            if (jitter) options.pixels.jitter = *jitter;
-            if (distort) options.pixels.distort = *distort;
-            if (erasing) options.pixels.erasing = *erasing;
+            options.pixels = std::move(pixels);
             options.format = {
                 type_of(dtype),
                 planes ? reader::PixelLayout::kPlanes : reader::PixelLayout::kInterleaved,
@@ -303,11 +299,10 @@ void bind_loader(nb::module_& module) {
             const OthersRun others_run;
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
-          "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "jitter"_a.none(),
-          "distort"_a.none(), "erasing"_a.none(), "bands"_a.none(), "mixed_bits"_a, "dtype"_a,
-          "mean"_a, "deviation"_a, "planes"_a, "workers"_a, "slots"_a, "order"_a, "tail"_a,
-          "seed"_a, "rank"_a, "world"_a, "max_bad"_a, "huge_pages"_a, "pinning"_a.none(),
-          "targets"_a.none(), "close_mosaic_from"_a.none())
+          "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "pixels"_a, "bands"_a.none(),
+          "mixed_bits"_a, "dtype"_a, "mean"_a, "deviation"_a, "planes"_a, "workers"_a, "slots"_a,
+          "order"_a, "tail"_a, "seed"_a, "rank"_a, "world"_a, "max_bad"_a, "huge_pages"_a,
+          "pinning"_a.none(), "targets"_a.none(), "close_mosaic_from"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)

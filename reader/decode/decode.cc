@@ -140,18 +140,16 @@ struct Decoder::State {
   /// Scales the pixels of `window` of a placement that keeps the axes into `out`.
   void scale(Bytes file, const ImageInfo& info, const Placement& placement, const Window& seen,
              std::uint8_t* out, std::size_t stride) {
-    const Window window =
-        resampler.prepare(placement, Turn(info.orientation), seen, static_cast<int>(info.width),
-                          static_cast<int>(info.height));
+    const Window window = resampler.prepare(
+        placement, info.turn(), seen, static_cast<int>(info.width), static_cast<int>(info.height));
     resampler.write_to(out, stride);
     if (window.w > 0 && window.h > 0) decode_window(file, info, window, 1, resampler);
   }
 };
 
 Decoder::Decoder(DecodeOptions options) {
-  validate(options.pixels);
   options.limits.validate();
-  if (!options.bands.numbers.empty() && !does_nothing(options.pixels))
+  if (!options.bands.numbers.empty() && !options.pixels.empty())
     throw Error(ErrorKind::kUsage, "colours can be changed where there are colours, not bands");
   state_ = std::make_unique<State>(std::move(options));
 }
@@ -186,9 +184,9 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
 EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
                                      std::span<std::uint8_t> out, const ImageInfo& known) {
   const ImageInfo info = state_->header_of(file, known);
-  const bool upright = !state_->options.apply_orientation || info.orientation <= 1;
+  const bool upright = !state_->options.apply_orientation || !info.turn().any();
   if (info.kind != ImageKind::kJpeg || !upright || !state_->shape.is_rgb() ||
-      !does_nothing(state_->options.pixels))
+      !state_->options.pixels.empty())
     return {};
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   EncodedSample sample{
@@ -214,7 +212,7 @@ void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
                           std::span<std::uint8_t> out) {
   const ImageInfo info = state_->header_of(jpeg, {});
   const Window window =
-      state_->resampler.prepare(sample.plan, Turn(1), size, sample.width, sample.height);
+      state_->resampler.prepare(sample.plan, Turn(), size, sample.width, sample.height);
   state_->resampler.write_to(out.data(), static_cast<std::size_t>(size) * kChannels);
   if (window.w > 0 && window.h > 0) {
     state_->decode_window(jpeg, info, window, 1, state_->resampler);
@@ -223,8 +221,7 @@ void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
 
 ImageInfo Decoder::header(Bytes file, const ImageInfo& known) const {
   ImageInfo info = state_->header_of(file, known);
-  if (!state_->options.apply_orientation || info.orientation < 1 || info.orientation > 8)
-    info.orientation = 1;
+  if (!state_->options.apply_orientation || !info.turn().any()) info.orientation = 1;
   return info;
 }
 

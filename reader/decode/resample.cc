@@ -53,14 +53,14 @@ Axis::Spec placed_axis(double low, double high, double scale, double move, int s
 
 }  // namespace
 
-Window Turn::to_stored(const Window& upright, int width, int height) const {
+Window to_stored(const Turn& turn, const Window& upright, int width, int height) {
   Window stored = upright;
-  if (swap) {
+  if (turn.swap) {
     std::swap(stored.x, stored.y);
     std::swap(stored.w, stored.h);
   }
-  if (mirror_x) stored.x = width - stored.x - stored.w;
-  if (mirror_y) stored.y = height - stored.y - stored.h;
+  if (turn.flip_x) stored.x = width - stored.x - stored.w;
+  if (turn.flip_y) stored.y = height - stored.y - stored.h;
   return stored;
 }
 
@@ -143,7 +143,7 @@ void Axis::add_tap(double centre, double support, double low, double high) {
 
 Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height,
                           int shrunk) {
-  const Window stored = turn.to_stored({plan.x, plan.y, plan.w, plan.h}, width, height);
+  const Window stored = to_stored(turn, {plan.x, plan.y, plan.w, plan.h}, width, height);
   Axis::Spec x{.scaled = static_cast<double>(plan.scaled_w),
                .offset = static_cast<double>(plan.left),
                .size = size,
@@ -157,8 +157,8 @@ Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, 
   x.length = stored.w;
   y.length = stored.h;
   x.shrunk = y.shrunk = shrunk;
-  x.mirrored = turn.mirror_x;
-  y.mirrored = turn.mirror_y;
+  x.mirrored = turn.flip_x;
+  y.mirrored = turn.flip_y;
   return prepare(x, y, turn);
 }
 
@@ -170,10 +170,10 @@ Window Resampler::prepare(const Placement& placement, Turn turn, const Window& s
   Axis::Spec y = placed_axis(shown.top, shown.bottom, matrix.m[4], matrix.m[5], seen.y, seen.h);
   if (turn.swap) std::swap(x, y);
   // A mirrored source is counted from its other end.
-  if (turn.mirror_x) x.first = std::max(0.0, width - x.first - x.length);
-  if (turn.mirror_y) y.first = std::max(0.0, height - y.first - y.length);
-  x.mirrored = x.mirrored != turn.mirror_x;
-  y.mirrored = y.mirrored != turn.mirror_y;
+  if (turn.flip_x) x.first = std::max(0.0, width - x.first - x.length);
+  if (turn.flip_y) y.first = std::max(0.0, height - y.first - y.length);
+  x.mirrored = x.mirrored != turn.flip_x;
+  y.mirrored = y.mirrored != turn.flip_y;
   return prepare(x, y, turn);
 }
 
@@ -291,18 +291,18 @@ void UprightWriter::take(const PixelView& rows) {
 }
 
 void UprightWriter::put_row(const std::uint8_t* row, int y) {
-  const int across = turn_.mirror_y ? height_ - 1 - y : y;
+  const int across = turn_.flip_y ? height_ - 1 - y : y;
   // Byte steps from one pixel of the row to the next, and from row to row.
   const auto row_bytes = [&](int pixels) { return static_cast<std::size_t>(pixels) * pixel_; };
   const std::size_t step = turn_.swap ? row_bytes(height_) : pixel_;
   const std::size_t stride = turn_.swap ? pixel_ : row_bytes(width_);
   std::uint8_t* out = out_ + static_cast<std::size_t>(across) * stride;
-  if (!turn_.swap && !turn_.mirror_x) {
+  if (!turn_.swap && !turn_.flip_x) {
     std::memcpy(out, row, stride);
     return;
   }
   for (int x = 0; x < width_; ++x, row += pixel_) {
-    const int along = turn_.mirror_x ? width_ - 1 - x : x;
+    const int along = turn_.flip_x ? width_ - 1 - x : x;
     copy_pixel(out + static_cast<std::size_t>(along) * step, row, pixel_);
   }
 }

@@ -6,23 +6,14 @@
 
 #include "decode/pixels.h"
 #include "decode/resize_kernels.h"
+#include "packhorse/image/image_info.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/geometry.h"
 
 namespace packhorse::reader {
 
-/// How stored pixels become upright ones: EXIF orientation 1 to 8 (EXIF 2.32, 4.6.4 A). An upright
-/// (x, y) is found in the stored picture by exchanging x and y if `swap` is set, then mirroring.
-struct Turn {
-  explicit Turn(int orientation)
-      : swap(orientation >= 5 && orientation <= 8),
-        mirror_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),
-        mirror_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) {}
-  /// Where a window of the upright picture lies in the stored one, which is width x height.
-  Window to_stored(const Window& upright, int width, int height) const;
-
-  bool swap, mirror_x, mirror_y;
-};
+/// Where a window of the upright picture lies in the stored one, which is width x height.
+Window to_stored(const Turn& turn, const Window& upright, int width, int height);
 
 /// The taps of all output positions along one axis.
 class Axis {

@@ -12,7 +12,7 @@ namespace packhorse::reader {
 
 namespace {
 
-// Random streams: one for each purpose. Those of PixelAugment are 1 to 3.
+// Random streams: one for each purpose.
 constexpr std::uint64_t kMosaicDraw = 0x6d6f73, kZoomDraw = 0x7a6f6f, kCropDraw = 0x696f75,
                         kPerspectiveDraw = 0x706572, kAffineDraw = 0x616666, kFlipDraw = 0x666c69;
 

@@ -31,26 +31,12 @@ Matrix Matrix::affine(double a, double b, double x, double c, double d, double y
   return {{a, b, x, c, d, y, 0, 0, 1}};
 }
 
-Matrix Matrix::turning(int orientation, int width, int height) {
-  const double w = width, h = height;
-  switch (orientation) {
-    case 2:
-      return affine(-1, 0, w, 0, 1, 0);
-    case 3:
-      return affine(-1, 0, w, 0, -1, h);
-    case 4:
-      return affine(1, 0, 0, 0, -1, h);
-    case 5:
-      return affine(0, 1, 0, 1, 0, 0);
-    case 6:
-      return affine(0, -1, h, 1, 0, 0);
-    case 7:
-      return affine(0, -1, h, -1, 0, w);
-    case 8:
-      return affine(0, 1, 0, -1, 0, w);
-    default:
-      return {};
-  }
+Matrix Matrix::turning(const ImageInfo& image) {
+  const Turn turn = image.turn();
+  Matrix made = affine(turn.flip_x ? -1 : 1, 0, turn.flip_x ? image.width : 0, 0,
+                       turn.flip_y ? -1 : 1, turn.flip_y ? image.height : 0);
+  if (turn.swap) std::swap_ranges(made.m.begin(), made.m.begin() + 3, made.m.begin() + 3);
+  return made;
 }
 
 Matrix Matrix::from_corners(const std::array<Point, 4>& from, const std::array<Point, 4>& to) {

@@ -85,8 +85,7 @@ class ObjectColumnsWriter {
 MaskPlace place_of(const ImageInfo& info, const PicturePlan& plan, ImageSize output) {
   return {{info.height, info.width},
           plan.placement.shown,
-          Matrix::turning(static_cast<int>(info.orientation), static_cast<int>(info.width),
-                          static_cast<int>(info.height)),
+          Matrix::turning(info),
           plan.placement.matrix(),
           output};
 }
@@ -214,25 +213,14 @@ void TargetRules::validate() const {
 }
 
 std::vector<Rect> upright_boxes(const Objects& objects, const ImageInfo& info) {
-  const Matrix turning =
-      Matrix::turning(static_cast<int>(info.orientation), static_cast<int>(info.width),
-                      static_cast<int>(info.height));
+  const Matrix turning = Matrix::turning(info);
   std::vector<Rect> boxes;
   for (const Box& box : objects.boxes) boxes.push_back(around(turning, rect_of(box)));
   return boxes;
 }
 
 Objects upright(Objects objects, const ImageInfo& info) {
-  const auto is_any = [&](std::initializer_list<int> orientations) {
-    return std::find(orientations.begin(), orientations.end(), info.orientation) !=
-           orientations.end();
-  };
-  const PixelMap map = {.flip_x = is_any({2, 3, 7, 8}),
-                        .flip_y = is_any({3, 4, 6, 7}),
-                        .swap = is_any({5, 6, 7, 8}),
-                        .width = info.width,
-                        .height = info.height};
-  return map_objects(std::move(objects), map, {info.height, info.width});
+  return map_objects(std::move(objects), upright_map(info), {info.height, info.width});
 }
 
 void add_objects(const Objects& objects, const ImageInfo& info, const PicturePlan& plan,

@@ -127,9 +127,8 @@ void Composer::draw_picture(const Layer& layer, std::size_t number, const Detect
   const ImageInfo info = decoder_.header(bytes, dataset_.image(sample));
   const StoredTargets stored =
       reader_ == nullptr ? StoredTargets{} : reader_->read(sample, info, field_);
-  const bool swap = info.orientation >= 5;
-  const auto width = static_cast<int>(swap ? info.height : info.width);
-  const auto height = static_cast<int>(swap ? info.width : info.height);
+  const auto width = static_cast<int>(info.upright_width());
+  const auto height = static_cast<int>(info.upright_height());
   const PicturePlan plan = plan_picture(augment, layer.random, number, width, height,
                                         upright_boxes(stored.objects, info));
   decoder_.draw(bytes, info, plan.placement, plan.is_tile, {pixels, augment.size});

@@ -51,8 +51,7 @@ void LoaderOptions::validate() const {
   if (bands) {
     require(encoded_share == 0 && scaled_dct == ScaledDct::kOff,
             "of bands nothing is left encoded, and JPEGs are decoded at full size");
-    require(does_nothing(pixels),
-            "colour jitter, distortion and erasing change colours, not bands");
+    require(pixels.empty(), "pixel steps change colours, not bands");
     const auto [least, most] = std::minmax_element(bands->numbers.begin(), bands->numbers.end());
     require(bands->numbers.empty() || (*least >= 0 && *most < 255 && bands->numbers.size() <= 255),
             "bands are counted from 0 to 254");
@@ -73,7 +72,6 @@ void LoaderOptions::validate() const {
   }
   require(!close_mosaic_from || makes_of_several(augment),
           "there is no Mosaic, Copy-Paste or Mixup to close");
-  reader::validate(pixels);
   OrderOptions any = order_options(*this, 0, 0);
   any.kind = OrderKind::kSequential;
   static_cast<void>(Order(0, any));

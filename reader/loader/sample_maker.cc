@@ -106,10 +106,8 @@ void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleR
   clear(to, targets_->ignored());
   const ImageInfo info = decoder_.header(bytes, dataset_.image(sample));
   const StoredTargets stored = targets_->read(sample, info, field_);
-  const bool swap = info.orientation >= 5;
-  const CropPlan crop =
-      plan_crop(options_.augment, static_cast<int>(swap ? info.height : info.width),
-                static_cast<int>(swap ? info.width : info.height), random);
+  const CropPlan crop = plan_crop(options_.augment, static_cast<int>(info.upright_width()),
+                                  static_cast<int>(info.upright_height()), random);
   const ImageSize size = output_size(options_.augment);
   add_targets(stored, info, {.placement = placement_of(crop, size.width)}, size, *options_.targets,
               to);

@@ -29,11 +29,7 @@ LoaderOptions options_of(const Json& given) {
   LoaderOptions options;
   options.batch_size = given.at("batch_size");
   options.augment = augment_of(given);
-  if (given.contains("jitter")) {
-    const Json& jitter = given.at("jitter");
-    options.pixels.jitter = {jitter.at(0), jitter.at(1), jitter.at(2), jitter.at(3)};
-  }
-  options.pixels.erasing.probability = given.value("erase", 0.0);
+  options.pixels = parse_pixel_steps(given.value("pixels", ""));
   const std::string order = given.value("order", "global");
   options.order = order == "window"       ? OrderKind::kWindow
                   : order == "sequential" ? OrderKind::kSequential

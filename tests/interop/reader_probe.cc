@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "augment/color_plan.h"
+#include "augment/steps/color_jitter.h"
+#include "augment/steps/photometric_distort.h"
+#include "augment/steps/random_erasing.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/mix.h"
-#include "packhorse/reader/pixel_augment.h"
 
 namespace {
 
@@ -84,16 +87,16 @@ void draw(const Json& options) {
       const CropPlan plan = plan_crop(augment_of(options), width, height, random);
       line = {plan.x, plan.y, plan.w, plan.h, plan.flip};
     } else if (what == "jitter") {
-      line = json_of(plan_colors({options.at("brightness"), options.at("contrast"),
-                                  options.at("saturation"), options.at("hue")},
-                                 random));
+      const steps::ColorJitter jitter{options.at("brightness"), options.at("contrast"),
+                                      options.at("saturation"), options.at("hue")};
+      line = json_of(jitter.plan(random));
     } else if (what == "distort") {
-      const DistortPlan plan = plan_distort({.probability = options.at("p")}, random);
+      const auto plan = steps::PhotometricDistort{.p = options.at("p")}.plan(random);
       line = json_of(plan.colors);
       line["channels"] = plan.channels;
     } else if (what == "erase") {
-      const ErasePlan plan = plan_erasing({.probability = 1}, width, height, random);
-      line = {plan.x, plan.y, plan.w, plan.h};
+      const auto box = steps::RandomErasing{.p = 1}.plan(width, height, random);
+      line = {box.x, box.y, box.w, box.h};
     } else {
       line = json_of(plan_mix(mix_options(options), options.at("batch"), width, 0, 0, i));
     }
@@ -116,8 +119,8 @@ void change(const std::string& how, const Json& options) {
   const std::string text = input();
   std::vector<std::uint8_t> pixels(text.begin(), text.end());
   if (how == "distort") {
-    distort({color_plan(options), options.at("channels").get<std::array<std::uint8_t, 3>>()},
-            pixels);
+    steps::PhotometricDistort::change(
+        {color_plan(options), options.at("channels").get<std::array<std::uint8_t, 3>>()}, pixels);
   } else if (how == "adjust") {
     adjust_colors(color_plan(options), pixels);
   } else {

@@ -88,7 +88,7 @@ def test_the_exported_network_takes_the_loaders_batches(whole, data, tmp_path):
     [
         (["--channels", "3"], "other bands than the 3 that are wanted: 5 bands of 16 bits"),
         ([], "some of its images cannot be decoded here: TIFF of 5 bands that are no colours"),
-        (["--channels", "5", "--color-jitter", "0.2"], "not with --channels"),
+        (["--channels", "5", "--pixel-steps", "ColorJitter(0.2)"], "not with --channels"),
         (["--channels", "300"], "1 to 255 channels"),
     ],
 )

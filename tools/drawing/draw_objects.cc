@@ -31,9 +31,9 @@ cv::Rect pixels_of(const Box& box) {
 
 /// Where the image's pixels are in the picture.
 PixelMap map_to(const cv::Mat& picture, const ImageInfo& image) {
-  PixelMap map = upright_map(image.orientation, {image.height, image.width});
-  map.width = static_cast<std::uint32_t>(map.swap ? picture.rows : picture.cols);
-  map.height = static_cast<std::uint32_t>(map.swap ? picture.cols : picture.rows);
+  PixelMap map = upright_map(image);
+  map.width = static_cast<std::uint32_t>(map.turn.swap ? picture.rows : picture.cols);
+  map.height = static_cast<std::uint32_t>(map.turn.swap ? picture.cols : picture.rows);
   map.scale_x = double{1} * map.width / image.width;
   map.scale_y = double{1} * map.height / image.height;
   return map;

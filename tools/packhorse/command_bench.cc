@@ -45,9 +45,11 @@ class CommandBench final : public program::Command {
 
   int run(const std::stop_token& stop) override {
     const bool decodes = std::ranges::find(request_.works, "decode") != request_.works.end();
-    if (!decodes && (has_any_of({size_, augment_, targets_}) || program::has_image_limits(*app_))) {
+    if (!decodes && (has_any_of({size_, augment_, pixel_steps_, targets_}) ||
+                     program::has_image_limits(*app_))) {
       throw Error(ErrorKind::kUsage,
-                  "--size, --augment, --targets and image limits have no effect: --work read "
+                  "--size, --augment, --pixel-steps, --targets and image limits have no effect: "
+                  "--work read "
                   "decodes no images",
                   {}, "leave them out, or give --work decode");
     }
@@ -118,6 +120,14 @@ class CommandBench final : public program::Command {
     augment_ = app.add_option("--augment", request_.augment, bench::augments_text())
                    ->check(program::one_of(bench::augment_names()))
                    ->capture_default_str();
+    pixel_steps_ = app.add_option_function<std::string>(
+                          "--pixel-steps",
+                          [this](const std::string& text) {
+                            request_.pixel_steps = reader::parse_pixel_steps(text);
+                          },
+                          "Changes to the pixels of the result, one after the other, e.g. "
+                          "'ColorJitter(0.4, 0.4, 0.4, 0.1), RandomErasing(0.25)'")
+                       ->type_name("STEPS");
     size_ = app.add_option("--size", request_.size,
                            "Pixels of the result: a side, or HEIGHTxWIDTH; 224 for crops, 640 for "
                            "whole pictures");
@@ -146,7 +156,7 @@ class CommandBench final : public program::Command {
   std::string bind_ = "none";
   program::RemoteArguments remote_;
   const CLI::App* app_ = nullptr;
-  CLI::Option *size_ = nullptr, *augment_ = nullptr, *targets_ = nullptr;
+  CLI::Option *size_ = nullptr, *augment_ = nullptr, *pixel_steps_ = nullptr, *targets_ = nullptr;
 };
 
 }  // namespace

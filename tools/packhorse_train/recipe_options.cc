@@ -116,10 +116,10 @@ void RecipeOptions::add_model_options(CLI::App& app) {
 }
 
 void RecipeOptions::add_schedule_options(CLI::App& app) {
-  app.add_option("--color-jitter", choices_.color_jitter,
-                 "Change brightness, contrast and saturation randomly by up to this share, and hue "
-                 "by up to a quarter of it (0)");
-  app.add_option("--erasing", choices_.erasing, "Probability of random erasing (0)");
+  app.add_option("--pixel-steps", choices_.pixel_steps,
+                 "Changes to the pixels of each crop, one after the other, e.g. "
+                 "'ColorJitter(0.4, 0.4, 0.4, 0.1), RandomErasing(0.25)'; docs/augment.md has them "
+                 "all (none)");
   app.add_option("--mixup", choices_.mixup_alpha,
                  "Mixup: alpha of its Beta distribution; 0: off (0)");
   app.add_option("--mosaic", choices_.mosaic,

@@ -33,8 +33,7 @@ void for_each_setting(const Visit& visit) {
   visit("channels", &R::channels, &C::channels);
   visit("augment", &R::augment, &C::augment);
   visit("min_scale", &R::min_scale, &C::min_scale);
-  visit("color_jitter", &R::color_jitter, &C::color_jitter);
-  visit("erasing", &R::erasing, &C::erasing);
+  visit("pixel_steps", &R::pixel_steps, &C::pixel_steps);
   visit("mixup_alpha", &R::mixup_alpha, &C::mixup_alpha);
   visit("cutmix_alpha", &R::cutmix_alpha, &C::cutmix_alpha);
   visit("mosaic", &R::mosaic, &C::mosaic);
@@ -64,8 +63,8 @@ void for_each_setting(const Visit& visit) {
 }
 
 /// Settings that checkpoints of version 0.1.0 do not have.
-constexpr std::array<std::string_view, 6> kLater = {"task",       "channels",     "mosaic",
-                                                    "copy_paste", "close_mosaic", "multi_scale"};
+constexpr std::array<std::string_view, 7> kLater = {
+    "task", "channels", "pixel_steps", "mosaic", "copy_paste", "close_mosaic", "multi_scale"};
 
 void require(bool holds, const char* rule) {
   if (!holds) throw Error(ErrorKind::kUsage, rule);
@@ -80,6 +79,16 @@ void take_defaults_of(OptimizerKind optimizer, Recipe& recipe) {
     recipe.lr = 0.6 * static_cast<double>(recipe.batch_size) / 256;  // MLPerf's ResNet-50
     recipe.weight_decay = 5e-5;
   }
+}
+
+/// The pixel steps of recipes from before these had a text of their own.
+std::string pixel_steps_before(const nlohmann::json& json) {
+  std::vector<std::string> steps;
+  if (const double amount = json.value("color_jitter", 0.0); amount > 0)
+    steps.push_back(fmt::format("ColorJitter({0}, {0}, {0}, {1})", amount, amount / 4));
+  if (const double p = json.value("erasing", 0.0); p > 0)
+    steps.push_back(fmt::format("RandomErasing({})", p));
+  return fmt::format("{}", fmt::join(steps, ", "));
 }
 
 reader::PadCrop squeeze(const Recipe& recipe, int padding, double flip) {
@@ -126,8 +135,8 @@ std::size_t find_name(std::string_view what, std::string_view name,
 void Recipe::validate() const {
   require(image_size >= 8 && image_size <= 4096, "the image size must be 8 to 4096 pixels");
   require(channels >= 0 && channels <= 255, "there may be 1 to 255 channels");
-  require(channels == 0 || (color_jitter == 0 && erasing == 0),
-          "colour jitter and random erasing change colours: not with --channels");
+  require(reader::parse_pixel_steps(pixel_steps).empty() || channels == 0,
+          "pixel steps change colours: not with --channels");
   require(min_scale > 0 && min_scale <= 1, "the smallest scale must be above 0 and at most 1");
   const bool detects = task == TaskKind::kDetect;
   require(detects ? augment != AugmentKind::kRandomResizedCrop && augment != AugmentKind::kPadCrop
@@ -137,8 +146,8 @@ void Recipe::validate() const {
                   : "only finding objects (--task detect) has the augmentation affine");
   require(detects || (mosaic == 0 && copy_paste == 0 && multi_scale == 0),
           "only finding objects (--task detect) has a mosaic, copied objects or several scales");
-  require(!detects || (cutmix_alpha == 0 && label_smoothing == 0 && erasing == 0),
-          "finding objects has no CutMix, no label smoothing and no random erasing");
+  require(!detects || (cutmix_alpha == 0 && label_smoothing == 0),
+          "finding objects has no CutMix and no label smoothing");
   require(mosaic >= 0 && mosaic <= 1 && copy_paste >= 0 && copy_paste <= 1,
           "the probabilities of a mosaic and of copied objects must be 0 to 1");
   require(close_mosaic >= 0 && close_mosaic <= epochs,
@@ -162,7 +171,6 @@ void Recipe::validate() const {
           "the label smoothing must be at least 0 and below 1");
   require(warmup_epochs >= 0 && warmup_epochs <= epochs,
           "the warm-up must be at least 0 epochs and no longer than the run");
-  reader::validate(pixel_augment(*this));
   mix_options(*this).validate();
 }
 
@@ -215,15 +223,6 @@ reader::Augment train_augment(const Recipe& recipe) {
   return squeeze(recipe, 0, 0);
 }
 
-reader::PixelAugment pixel_augment(const Recipe& recipe) {
-  const double strength = recipe.color_jitter;
-  return {.jitter = {.brightness = strength,
-                     .contrast = strength,
-                     .saturation = strength,
-                     .hue = strength / 4},
-          .erasing = {.probability = recipe.erasing}};
-}
-
 reader::MixOptions mix_options(const Recipe& recipe) {
   return {.mixup_alpha = recipe.mixup_alpha, .cutmix_alpha = recipe.cutmix_alpha};
 }
@@ -256,6 +255,7 @@ void to_json(nlohmann::json& json, const Recipe& recipe) {
 }
 
 void from_json(const nlohmann::json& json, Recipe& recipe) {
+  recipe.pixel_steps = pixel_steps_before(json);
   for_each_setting([&](const char* name, auto field, auto) {
     if (!json.contains(name) && std::count(kLater.begin(), kLater.end(), name) > 0) return;
     auto& value = recipe.*field;

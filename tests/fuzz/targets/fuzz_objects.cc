@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                   "columns have a value each");
     fuzz::promise(decode_objects(encode_objects(objects)) == objects,
                   "objects are encoded as they are");
-    const PixelMap half = {.scale_x = .5, .scale_y = .5, .swap = true, .width = 6, .height = 5};
+    const PixelMap half = {.scale_x = .5, .scale_y = .5, .turn = Turn(5), .width = 6, .height = 5};
     fuzz::touch(encode_objects(map_objects(objects, half, {10, 12})));
   });
 }

@@ -29,8 +29,7 @@ void mask(Bytes input) {
   fuzz::promise(image.labels.size() == std::size_t{image.width} * image.height, "a label a pixel");
   const PixelMap half{.scale_x = .5,
                       .scale_y = .5,
-                      .flip_x = true,
-                      .swap = true,
+                      .turn = Turn(8),
                       .width = (image.width + 1) / 2,
                       .height = (image.height + 1) / 2};
   const LabelImage mapped = map_labels(image, half, kIgnored);

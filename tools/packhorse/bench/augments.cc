@@ -27,7 +27,8 @@ void choose_mosaic(ImageSize size, double degrees, double shear, LoaderOptions& 
                                                 .max_scale = 1.5,
                                                 .shear = shear},
                                      .flip = 0.5};
-  options.pixels.jitter = {.brightness = 0.4, .saturation = 0.7, .hue = 0.015};
+  options.pixels =
+      reader::parse_pixel_steps("ColorJitter(brightness=0.4, saturation=0.7, hue=0.015)");
 }
 
 struct AugmentChoice {

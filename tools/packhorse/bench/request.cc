@@ -79,6 +79,7 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   options.loader.batch_size = request.batch_size;
   options.loader.seed = static_cast<std::uint64_t>(repeat);
   choose_augment(request.augment, size_of(request.augment, request.size), options.loader);
+  if (!request.pixel_steps.empty()) options.loader.pixels = request.pixel_steps;
   if (request.targets) options.loader.targets.emplace();
   options.loader.limits = request.limits;
   options.loader.tail = reader::Tail::kKeep;

@@ -20,8 +20,9 @@ struct Request {
   std::vector<int> workers;           ///< empty: as many as this process may use
   std::string order;                  ///< empty: each input's usual one
   std::string split, metrics, max_bad = "0";
-  std::string augment = "crop";  ///< one of augment_names()
-  std::string size;              ///< of the output; empty: the augmentation's usual one
+  std::string augment = "crop";         ///< one of augment_names()
+  reader::PixelSteps pixel_steps = {};  ///< instead of the augmentation's own, unless empty
+  std::string size;                     ///< of the output; empty: the augmentation's usual one
   std::int64_t batch_size = 64;
   std::uint64_t max_images = 0;
   double min_seconds = 0.5;

@@ -79,6 +79,7 @@ Json run_json(const Request& request, const Run& run) {
   if (run.section.work == reader::Work::kDecode) {
     const reader::ImageSize size = size_of(request.augment, request.size);
     json["augment"] = request.augment;
+    if (!request.pixel_steps.empty()) json["pixel_steps"] = text_of(request.pixel_steps);
     json["size"] = {{"height", size.height}, {"width", size.width}};
   }
   if (request.targets) json["objects"] = pass.objects;

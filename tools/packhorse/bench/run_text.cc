@@ -41,10 +41,12 @@ std::string section_name(const Section& section) {
 
 /// Says what becomes of the pictures, where it is not what is usual.
 std::string augment_text(const Request& request, const std::vector<const Run*>& runs) {
-  const bool usual = request.augment == Request{}.augment && !request.targets;
+  const bool usual =
+      request.augment == Request{}.augment && !request.targets && request.pixel_steps.empty();
   if (usual || runs.front()->section.work == reader::Work::kRead) return {};
   const reader::ImageSize size = size_of(request.augment, request.size);
   std::string text = fmt::format("{}, {} x {} pixels", request.augment, size.height, size.width);
+  if (!request.pixel_steps.empty()) text += ", " + text_of(request.pixel_steps);
   if (request.targets) {
     text += ", objects an image:";
     for (const Run* run : runs) {

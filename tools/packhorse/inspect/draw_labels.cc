@@ -19,7 +19,7 @@ std::uint8_t tinted(std::uint8_t level, std::uint8_t colour) {
 
 void draw_labels(cv::Mat& picture, const LabelImage& mask, const ImageInfo& image,
                  std::uint8_t ignored, std::set<std::size_t>& seen) {
-  const PixelMap upright = upright_map(image.orientation, {image.height, image.width});
+  const PixelMap upright = upright_map(image);
   const LabelImage turned = map_labels(mask, upright, ignored);
   std::array<bool, 256> found{};
   for (int y = 0; y < picture.rows; ++y) {

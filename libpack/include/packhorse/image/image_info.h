@@ -34,6 +34,20 @@ std::string_view name_of(ImageKind kind);
 /// The customary file extension with its dot, e.g. ".jpg".
 std::string_view extension_of(ImageKind kind);
 
+/// How a stored picture is turned upright: it is mirrored, then its axes are exchanged. So an
+/// upright (x, y) is found in the stored picture by exchanging x and y, then mirroring.
+struct Turn {
+  bool flip_x = false, flip_y = false, swap = false;
+
+  constexpr Turn() = default;
+  /// By its orientation (EXIF 2.32, tag 0x0112): 1 to 8; others turn nothing.
+  constexpr explicit Turn(int orientation)
+      : flip_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),
+        flip_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7),
+        swap(orientation >= 5 && orientation <= 8) {}
+  constexpr bool any() const { return flip_x || flip_y || swap; }
+};
+
 /// What the header says, without decoding a pixel.
 struct ImageInfo {
   ImageKind kind = ImageKind::kUnknown;
@@ -43,6 +57,10 @@ struct ImageInfo {
   std::uint8_t orientation = 1;  ///< EXIF/TIFF orientation, 1 to 8; 1 = as stored
   std::uint32_t width = 0;       ///< pixels as stored, before the orientation is applied
   std::uint32_t height = 0;
+
+  constexpr Turn turn() const { return Turn(orientation); }
+  constexpr std::uint32_t upright_width() const { return turn().swap ? height : width; }
+  constexpr std::uint32_t upright_height() const { return turn().swap ? width : height; }
   friend bool operator==(const ImageInfo&, const ImageInfo&) = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "packhorse/image/image_info.h"
 #include "packhorse/targets/objects.h"
 #include "packhorse/targets/run_lengths.h"
 
@@ -13,7 +14,7 @@ namespace packhorse {
 struct PixelMap {
   double scale_x = 1, scale_y = 1;
   double move_x = 0, move_y = 0;  ///< in pixels of the picture before it is mirrored
-  bool flip_x = false, flip_y = false, swap = false;
+  Turn turn = {};
   std::uint32_t width = 0, height = 0;  ///< of the picture before its axes are exchanged; 0: any
 
   bool changes_nothing() const;
@@ -22,8 +23,8 @@ struct PixelMap {
   Point undo(Point point) const;
 };
 
-/// How a stored picture of `size` is turned upright by its EXIF orientation.
-PixelMap upright_map(int orientation, MaskSize size);
+/// How a stored picture is turned upright.
+PixelMap upright_map(const ImageInfo& image);
 
 /// The objects of an image of size `from`, in the image that `map` made of it: boxes and points by
 /// the map, areas by its scales, run lengths by the pixel nearest to the centre of each new one.

@@ -12,7 +12,7 @@
 #include "packhorse/jpeg/decoder.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/geometry.h"
-#include "packhorse/reader/pixel_augment.h"
+#include "packhorse/reader/pixel_steps.h"
 
 namespace packhorse::reader {
 
@@ -34,7 +34,7 @@ struct BandChoice {
 struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
   ScaledDct scaled_dct = ScaledDct::kOff;
-  PixelAugment pixels = {};  ///< applied to the pixels of decode(); only for colours
+  PixelSteps pixels = {};  ///< applied to the pixels of decode(); only for colours
   /// Where it names bands, pixels are these, each a float, wherever RGB of 8 bits is spoken of
   /// below: integers as fractions of the highest number of their bits, floats as they are stored.
   /// Nothing is left encoded then, and JPEGs are decoded at full size.

@@ -19,8 +19,8 @@ struct Matrix {
   static Matrix translation(double x, double y);
   /// Linear part (a b; c d), then the translation (x, y).
   static Matrix affine(double a, double b, double x, double c, double d, double y);
-  /// Where upright pixels of a stored picture of width x height are: EXIF orientation 1 to 8.
-  static Matrix turning(int orientation, int width, int height);
+  /// From the stored picture to the upright one.
+  static Matrix turning(const ImageInfo& image);
   /// Takes four points to four others. Throws Error(kUsage) when three are in one line.
   static Matrix from_corners(const std::array<Point, 4>& from, const std::array<Point, 4>& to);
 

@@ -62,7 +62,7 @@ struct LoaderOptions {
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
   int slots = 4;     ///< batches in memory: ready, in the making, or with the consumer; 2 or more
   Augment augment = RandomResizedCrop{};
-  PixelAugment pixels = {};  ///< colour jitter, random erasing
+  PixelSteps pixels = {};  ///< applied to each sample, in this order
   /// Reads the objects of the samples, too: Batch::targets(). The dataset must have some.
   std::optional<TargetRules> targets = {};
   /// From this epoch on, each sample is one picture: no Mosaic, Copy-Paste or Mixup, which

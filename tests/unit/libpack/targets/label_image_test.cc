@@ -51,7 +51,7 @@ TEST_CASE("label image: a map takes the nearest pixel, and says what lies outsid
   CHECK(large.width == 8);
   CHECK(large.at(3, 1) == 1);
   CHECK(large.at(4, 3) == 6);
-  const PixelMap turned{.flip_x = true, .swap = true, .width = 4, .height = 2};
+  const PixelMap turned{.turn = Turn(8), .width = 4, .height = 2};
   const LabelImage upright = map_labels(image, turned, 255);
   CHECK(upright.width == 2);
   CHECK(upright.height == 4);

@@ -103,8 +103,7 @@ TEST_CASE("pixel map: points go where pixels go, and back") {
                         .scale_y = .25,
                         .move_x = 3,
                         .move_y = 1,
-                        .flip_x = true,
-                        .swap = true,
+                        .turn = Turn(8),
                         .width = 20,
                         .height = 10};
   CHECK(map.apply({4, 8}) == Point{3, 15});
@@ -120,7 +119,7 @@ TEST_CASE(
   objects.keypoints[2].visibility = 1;
   objects.runs = {0, 0, 5, 5};
   objects.counts = {22, 4, 6, 4, 84};  // rows 2 to 5 of columns 2 and 3
-  const PixelMap half = {.scale_x = .5, .scale_y = .5, .flip_y = true, .width = 6, .height = 5};
+  const PixelMap half = {.scale_x = .5, .scale_y = .5, .turn = Turn(4), .width = 6, .height = 5};
   const Objects mapped = map_objects(objects, half, {10, 12});
   CHECK(mapped.boxes[0] == Box{0, 1, 5.25f, 4.5f});
   CHECK(mapped.areas[1] == 1);

@@ -127,7 +127,7 @@ TEST_CASE("bands: an image of other bands or bits is refused, and so are changes
   decoder_of({0, 2}, 0).decode_full(file, pixels, width, height);
   DecodeOptions options;
   options.bands.numbers = {0};
-  options.pixels.jitter.brightness = .5;
+  options.pixels = parse_pixel_steps("ColorJitter(0.5)");
   CHECK(kind_of_error([&] { Decoder decoder(options); }) == ErrorKind::kUsage);
 }
 

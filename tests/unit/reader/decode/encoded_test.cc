@@ -58,7 +58,7 @@ TEST_CASE("encoded: what needs more than a JPEG decoder is not left") {
   CHECK(check_same(jpeg, augment, 1, jpeg.size() - 1) == 0);  // no room
   CHECK(check_same(make_jpeg(make_picture(100, 80), {.orientation = 6}), augment, 1) == 0);
   Pixels room(1 << 20);
-  Decoder jitters({.pixels = {.jitter = {.brightness = 0.4}}});
+  Decoder jitters({.pixels = parse_pixel_steps("ColorJitter(0.4)")});
   CHECK(jitters.leave_encoded(jpeg, augment, SampleRandom(1, 0, 0), room).bytes == 0);
 }
 

@@ -36,7 +36,10 @@ TEST_CASE("geometry: turning takes the stored corners to the upright ones, as EX
   const Point centres[] = {{.5, .5}, {39.5, .5}, {39.5, 29.5}, {.5, 29.5},
                            {.5, .5}, {29.5, .5}, {29.5, 39.5}, {.5, 39.5}};
   for (int orientation = 1; orientation <= 8; ++orientation)
-    CHECK(is_near(Matrix::turning(orientation, 40, 30)({.5, .5}), centres[orientation - 1]));
+    CHECK(is_near(Matrix::turning({.orientation = static_cast<std::uint8_t>(orientation),
+                                   .width = 40,
+                                   .height = 30})({.5, .5}),
+                  centres[orientation - 1]));
 }
 
 TEST_CASE("geometry: rectangles that do not overlap share an empty one") {

@@ -108,7 +108,7 @@ TEST_CASE("targets: objects are turned as their picture, uncut") {
     const Objects turned = upright(objects, info);
     CHECK(turned.boxes == std::vector<Box>{upright_at[orientation - 1U]});
     CHECK(turned.counts == objects.counts);
-    const Matrix matrix = Matrix::turning(orientation, 4, 2);
+    const Matrix matrix = Matrix::turning(info);
     const Rect same = around(matrix, {-1, 0, 1, 1});
     CHECK(turned.boxes.front() == Box{static_cast<float>(same.left), static_cast<float>(same.top),
                                       static_cast<float>(same.right),

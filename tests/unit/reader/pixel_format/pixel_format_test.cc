@@ -156,7 +156,7 @@ TEST_CASE("pixel format: what makes no sense is refused") {
 TEST_CASE("loader: batches in a pixel format are those of 8 bits, converted") {
   const auto dataset = make_dataset(23);
   LoaderOptions options = options_for(2);
-  options.pixels.erasing.probability = 0.5;
+  options.pixels = parse_pixel_steps("RandomErasing(0.5)");
   options.tail = Tail::kKeep;
   Loader plain(dataset, options);
   const Epoch bytes = epoch_of(plain, 1);

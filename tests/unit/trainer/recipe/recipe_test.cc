@@ -60,7 +60,7 @@ TEST_CASE("recipe: nonsense is a usage error") {
   SUBCASE("no parts") { choices.accumulate = 0; }
   SUBCASE("an average that never moves") { choices.ema_decay = 1; }
   SUBCASE("negative Mixup") { choices.mixup_alpha = -1; }
-  SUBCASE("too much colour") { choices.color_jitter = 3; }
+  SUBCASE("too much colour") { choices.pixel_steps = "ColorJitter(hue=3)"; }
   SUBCASE("a picture of one pixel") { choices.image_size = 1; }
   CHECK(test::kind_of_error([&] { resolve(choices, base); }) == ErrorKind::kUsage);
 }

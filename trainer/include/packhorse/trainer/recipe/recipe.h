@@ -9,7 +9,7 @@
 #include "packhorse/reader/loader.h"
 #include "packhorse/reader/mix.h"
 #include "packhorse/reader/order.h"
-#include "packhorse/reader/pixel_augment.h"
+#include "packhorse/reader/pixel_steps.h"
 #include "packhorse/trainer/optim/optimizer.h"
 #include "packhorse/trainer/recipe/names.h"
 
@@ -68,8 +68,7 @@ struct Recipe {
   int channels = 0;      ///< bands of each pixel, as they are stored; 0: colours of 8 bits
   AugmentKind augment = AugmentKind::kRandomResizedCrop;
   double min_scale = 0.08;  ///< of the picture's area, for rrc
-  double color_jitter = 0;  ///< brightness, contrast, saturation; a quarter of it as hue
-  double erasing = 0;       ///< probability of torchvision's RandomErasing
+  std::string pixel_steps;  ///< text of reader::PixelSteps, for training; empty: none
   double mixup_alpha = 0;   ///< of Beta(alpha, alpha); 0: off; with objects: of each sample
   double cutmix_alpha = 0;  ///< the same for CutMix; with both, each batch draws one of them
   double mosaic = 0;        ///< probability that a sample is four pictures; of objects, as below
@@ -110,7 +109,8 @@ struct RecipeChoices {
   std::optional<std::string> arch;
   std::optional<int> image_size, channels;
   std::optional<AugmentKind> augment;
-  std::optional<double> min_scale, color_jitter, erasing, mixup_alpha, cutmix_alpha;
+  std::optional<std::string> pixel_steps;
+  std::optional<double> min_scale, mixup_alpha, cutmix_alpha;
   std::optional<double> mosaic, copy_paste, close_mosaic, multi_scale;
   std::optional<int> epochs;
   std::optional<std::int64_t> batch_size, accumulate;
@@ -136,7 +136,6 @@ Recipe resolve(const RecipeChoices& choices, const Recipe& base);
 /// Asks for the recipe's bands, as floats that are not normalised.
 void choose_bands(const Recipe& recipe, reader::LoaderOptions& options);
 reader::Augment train_augment(const Recipe& recipe);
-reader::PixelAugment pixel_augment(const Recipe& recipe);
 reader::MixOptions mix_options(const Recipe& recipe);
 reader::Augment eval_augment(const Recipe& recipe);
 OptimizerOptions optimizer_options(const Recipe& recipe);

@@ -1,35 +1,11 @@
+#include "augment/color_plan.h"
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "augment/color_steps.h"
-#include "packhorse/reader/pixel_augment.h"
 
-// torchvision.transforms.v2.functional's adjust_brightness, adjust_contrast, adjust_saturation and
-// adjust_hue for uint8 tensors: float32 in between, truncated (not rounded) at the end of each
-// step.
 namespace packhorse::reader {
-
-namespace {
-
-double draw_factor(double amount, SampleRandom& random) {
-  return amount > 0 ? random.uniform(std::max(0.0, 1 - amount), 1 + amount) : 1;
-}
-
-}  // namespace
-
-ColorPlan plan_colors(const ColorJitter& jitter, SampleRandom random) {
-  ColorPlan plan;
-  for (std::size_t i = plan.order.size(); i > 1; --i) {
-    const auto other = static_cast<std::size_t>(random.integer(static_cast<std::int64_t>(i)));
-    std::swap(plan.order[i - 1], plan.order[other]);
-  }
-  plan.brightness = draw_factor(jitter.brightness, random);
-  plan.contrast = draw_factor(jitter.contrast, random);
-  plan.saturation = draw_factor(jitter.saturation, random);
-  plan.hue = jitter.hue > 0 ? random.uniform(-jitter.hue, jitter.hue) : 0;
-  return plan;
-}
 
 void adjust_colors(const ColorPlan& plan, std::span<std::uint8_t> pixels) {
   using Step = ColorPlan::Step;

@@ -1,0 +1,307 @@
+// tests/interop/test_augment.py compares with torchvision's own pixels and distributions.
+#include "packhorse/reader/pixel_steps.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "augment/color_plan.h"
+#include "augment/color_steps.h"
+#include "augment/steps/color_jitter.h"
+#include "augment/steps/photometric_distort.h"
+#include "augment/steps/random_erasing.h"
+#include "packhorse/reader/decode.h"
+#include "packhorse/reader/loader.h"
+#include "unit/reader/fixtures.h"
+
+namespace packhorse::reader::test {
+
+namespace {
+
+using Pixels = std::vector<std::uint8_t>;
+
+Pixels made(int width, int height) { return make_picture(width, height).pixels; }
+
+Pixels erased(const steps::RandomErasing& erasing, const steps::RandomErasing::Box& box, int width,
+              Pixels pixels) {
+  erasing.erase(box, {pixels, width}, SampleRandom(1, 2, 3));
+  return pixels;
+}
+
+const char* const kAll = "ColorJitter(0.4, 0.4, 0.4, 0.1), RandomErasing(1, value=None)";
+
+}  // namespace
+
+TEST_CASE("colour jitter: nothing is drawn and nothing changes at amounts of zero") {
+  const ColorPlan plan = steps::ColorJitter{}.plan(SampleRandom(1, 2, 3));
+  CHECK(plan.brightness == 1);
+  CHECK(plan.contrast == 1);
+  CHECK(plan.saturation == 1);
+  CHECK(plan.hue == 0);
+  Pixels pixels = made(40, 30);
+  adjust_colors(plan, pixels);
+  CHECK(pixels == made(40, 30));
+}
+
+TEST_CASE("colour jitter: factors stay at zero or above") {
+  for (std::uint64_t sample = 0; sample < 2000; ++sample) {
+    const ColorPlan plan =
+        steps::ColorJitter{.brightness = 3, .contrast = 3}.plan(SampleRandom(1, 2, sample));
+    REQUIRE(plan.brightness >= 0);
+    REQUIRE(plan.contrast >= 0);
+    REQUIRE(plan.brightness < 4);
+  }
+}
+
+TEST_CASE("colour jitter: extremes are black, grey, and the other side of the hues") {
+  Pixels pixels{200, 100, 0, 10, 20, 30};
+  adjust_colors({.brightness = 0}, pixels);
+  CHECK(pixels == Pixels{0, 0, 0, 0, 0, 0});
+  pixels = {255, 0, 0, 0, 255, 0};
+  adjust_colors({.saturation = 0}, pixels);
+  CHECK(pixels == Pixels{76, 76, 76, 149, 149, 149});
+  pixels = {255, 0, 0, 0, 255, 0};
+  adjust_colors({.hue = 0.5}, pixels);
+  CHECK(pixels == Pixels{0, 255, 255, 255, 0, 255});
+  pixels = {255, 255, 255, 0, 0, 0};
+  adjust_colors({.contrast = 0}, pixels);
+  CHECK(pixels == Pixels{127, 127, 127, 127, 127, 127});  // 254 / 2: white's grey is truncated
+}
+
+TEST_CASE("colour jitter: vectors and plain C++ agree, one step or several in a pass") {
+  using Kind = ColorStep::Kind;
+  const ColorSteps& plain = plain_color_steps();
+  const ColorSteps fast = fastest_color_steps();
+  CAPTURE(fast.name);
+  for (const int width : {1, 5, 16, 77}) {  // whole numbers of blocks, and others
+    const Pixels original = made(width, 33);
+    CHECK(fast.grey_sum(original) == plain.grey_sum(original));
+    for (const double amount : {-0.5, -0.21, 0.0, 0.1, 0.37, 0.5}) {
+      const auto a = static_cast<float>(amount);
+      const std::vector<ColorStep> all = {{Kind::kSaturation, 1 + a, -a},
+                                          {Kind::kHue, 6 * a},
+                                          {Kind::kLevels, 1 + a, 20 * a},
+                                          {Kind::kLevels, 1 - a, -9}};
+      for (std::size_t first = 0; first < all.size(); ++first) {
+        for (std::size_t count = 1; first + count <= all.size(); ++count) {
+          Pixels pixels = original, expected = original;
+          fast.apply(pixels, std::span(all).subspan(first, count));
+          plain.apply(expected, std::span(all).subspan(first, count));
+          CHECK(pixels == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("photometric distortion: as often as its probability says, in torchvision's two orders") {
+  const steps::PhotometricDistort distort{.p = .5};
+  int brightness = 0, contrast = 0, hue = 0, permuted = 0, late = 0;
+  constexpr int kDraws = 4000;
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    const auto plan = distort.plan(SampleRandom(5, 1, i));
+    const ColorPlan& colors = plan.colors;
+    brightness += colors.brightness != 1 ? 1 : 0;
+    contrast += colors.contrast != 1 ? 1 : 0;
+    hue += colors.hue != 0 ? 1 : 0;
+    permuted += plan.channels != std::array<std::uint8_t, 3>{0, 1, 2} ? 1 : 0;
+    late += colors.order[3] == ColorPlan::Step::kContrast ? 1 : 0;
+    CHECK(colors.order[0] == ColorPlan::Step::kBrightness);
+    CHECK((colors.brightness >= .875 && colors.brightness <= 1.125));
+    CHECK((colors.contrast >= .5 && colors.contrast <= 1.5));
+    CHECK((colors.hue >= -.05 && colors.hue <= .05));
+  }
+  // Five standard deviations of a binomial: 158; of six permutations one changes nothing.
+  for (const int count : {brightness, contrast, hue, late})
+    CHECK(std::abs(count - kDraws / 2) < 158);
+  CHECK(std::abs(permuted - kDraws * 5 / 12) < 158);
+}
+
+TEST_CASE("photometric distortion: channels change places after the colours") {
+  std::vector<std::uint8_t> pixels = {10, 20, 30, 40, 50, 60};
+  steps::PhotometricDistort::change({.colors = {.brightness = 2}, .channels = {2, 0, 1}}, pixels);
+  CHECK(pixels == std::vector<std::uint8_t>{60, 20, 40, 120, 80, 100});
+}
+
+TEST_CASE("random erasing: the box and nothing else gets the value") {
+  const Pixels before = made(20, 10);
+  const steps::RandomErasing::Box box{.x = 3, .y = 2, .w = 5, .h = 4};
+  const Pixels after = erased({.value = {{1, 2, 3}}}, box, 20, before);
+  for (int y = 0; y < 10; ++y) {
+    for (int x = 0; x < 20; ++x) {
+      const auto at = static_cast<std::size_t>(3 * (y * 20 + x));
+      const bool inside = x >= 3 && x < 8 && y >= 2 && y < 6;
+      for (std::size_t c = 0; c < 3; ++c) {
+        REQUIRE(after[at + c] == (inside ? c + 1 : before[at + c]));
+      }
+    }
+  }
+}
+
+TEST_CASE("random erasing: noise has the mean and deviation asked for, per channel") {
+  const steps::RandomErasing noise{
+      .value = std::nullopt, .mean = {60, 128, 200}, .std = {5, 20, 10}};
+  const Pixels pixels = erased(noise, {.w = 200, .h = 200}, 200, Pixels(200 * 200 * 3));
+  for (std::size_t c = 0; c < 3; ++c) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = c; i < pixels.size(); i += 3) {
+      sum += pixels[i];
+      squares += double{1} * pixels[i] * pixels[i];
+    }
+    const double n = 200 * 200, mean = sum / n;
+    CHECK(std::abs(mean - noise.mean[c]) < 4 * noise.std[c] / 200);
+    CHECK(std::abs(std::sqrt(squares / n - mean * mean) / noise.std[c] - 1) < 0.03);
+  }
+}
+
+TEST_CASE("random erasing: as often as its probability says, within the picture") {
+  int boxes = 0;
+  for (std::uint64_t sample = 0; sample < 10000; ++sample) {
+    const auto plan = steps::RandomErasing{.p = 0.25}.plan(61, 47, SampleRandom(1, 2, sample));
+    boxes += plan.w > 0 ? 1 : 0;
+    REQUIRE(plan.x >= 0);
+    REQUIRE(plan.y >= 0);
+    REQUIRE(plan.x + plan.w <= 61);
+    REQUIRE(plan.y + plan.h <= 47);
+  }
+  CHECK(std::abs(boxes - 2500) < 180);
+}
+
+TEST_CASE("random erasing: a sample of one pixel is left alone") {
+  const auto plan = steps::RandomErasing{.p = 1}.plan(1, 1, SampleRandom(1, 2, 3));
+  CHECK(plan.w * plan.h == 0);
+}
+
+TEST_CASE("pixel steps: a function of seed, epoch and sample that leaves the crop as it is") {
+  const File file = make_jpeg(make_picture(120, 90));
+  const RandomResizedCrop crop{.size = 48};
+  const auto decode = [&](const PixelSteps& steps, std::uint64_t sample) {
+    Pixels out(48 * 48 * 3);
+    Decoder({.pixels = steps}).decode(file, crop, SampleRandom(7, 1, sample), out);
+    return out;
+  };
+  const PixelSteps all = parse_pixel_steps(kAll);
+  CHECK(decode(all, 1) == decode(all, 1));
+  CHECK(decode(all, 1) != decode(all, 2));
+  Pixels plain = decode({}, 1);
+  CHECK(plain != decode(all, 1));
+  apply(all, SampleRandom(7, 1, 1), 48, plain);
+  CHECK(plain == decode(all, 1));
+}
+
+TEST_CASE("pixel steps: the loader's samples get them, whoever decodes them") {
+  const auto dataset = make_dataset(6);
+  const auto images = [&](const char* steps, int workers) {
+    Loader loader(dataset, {.batch_size = 6,
+                            .workers = workers,
+                            .augment = RandomResizedCrop{.size = 24},
+                            .pixels = parse_pixel_steps(steps)});
+    loader.start_epoch(1);
+    const std::optional<Batch> batch = loader.next();
+    return Pixels(batch->images().begin(), batch->images().end());
+  };
+  CHECK(images(kAll, 3) == images(kAll, 0));
+  CHECK(images(kAll, 0) != images("", 0));
+}
+
+TEST_CASE("pixel steps: what one draws depends on no other step") {
+  const auto after = [&](const char* steps) {
+    Pixels pixels = made(40, 30);
+    apply(parse_pixel_steps(steps), SampleRandom(7, 1, 1), 40, pixels);
+    return pixels;
+  };
+  const auto changed = [&](const Pixels& pixels) {
+    std::vector<bool> places;
+    const Pixels before = made(40, 30);
+    for (std::size_t i = 0; i < pixels.size(); ++i) places.push_back(pixels[i] != before[i]);
+    return places;
+  };
+  const char* const kErasing = "RandomErasing(1, value=(1, 254, 3))";
+  CHECK(changed(after(kErasing)) ==
+        changed(after("PhotometricDistort(0), RandomErasing(1, value=(1, 254, 3))")));
+  // Two of one name draw differently: the second erases another box.
+  const std::string twice = std::string(kErasing) + ", " + kErasing;
+  CHECK(after(twice.c_str()) != after(kErasing));
+}
+
+TEST_CASE("pixel steps: in the order in which they are given") {
+  Pixels first = made(40, 30), last = first;
+  const SampleRandom random(7, 1, 1);
+  apply(parse_pixel_steps("RandomErasing(1, value=(255, 0, 0)), ColorJitter(hue=0.5)"), random, 40,
+        first);
+  apply(parse_pixel_steps("ColorJitter(hue=0.5), RandomErasing(1, value=(255, 0, 0))"), random, 40,
+        last);
+  const auto reds = [](const Pixels& pixels) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < pixels.size(); i += 3)
+      count += pixels[i] == 255 && pixels[i + 1] == 0 && pixels[i + 2] == 0 ? 1U : 0U;
+    return count;
+  };
+  CHECK(reds(last) > 0);
+  CHECK(reds(first) == 0);
+}
+
+TEST_CASE("pixel steps: text with what differs from the defaults, which makes the same steps") {
+  const auto again = [](const char* text) { return text_of(parse_pixel_steps(text)); };
+  CHECK(again("") == "");
+  CHECK(again("ColorJitter") == "ColorJitter()");
+  CHECK(
+      again(" ColorJitter( 0.4,hue = .1 ) , RandomErasing(0.5, scale=(0.1, 0.2,), value=None,)") ==
+      "ColorJitter(brightness=0.4, hue=0.1), RandomErasing(scale=(0.1, 0.2), value=None)");
+  for (const char* text : {kAll, "PhotometricDistort(0.25, hue=(-0.5, 0.5))",
+                           "RandomErasing(p=1e-3, value=(1, 2, 3)), RandomErasing()"}) {
+    CHECK(again(again(text).c_str()) == again(text));
+    CHECK(parse_pixel_steps(again(text)) == parse_pixel_steps(text));
+  }
+}
+
+TEST_CASE("pixel steps: nonsense is refused") {
+  for (const char* text : {"ColorJitter(brightness=-1)",
+                           "ColorJitter(hue=0.6)",
+                           "ColorJitter(1e999)",
+                           "ColorJitter(nan)",
+                           "ColorJitter(contrast=inf)",
+                           "ColorJitter(brightness=(0, 1))",
+                           "ColorJitter(brightness=None)",
+                           "ColorJitter(0.1, brightness=0.1)",
+                           "ColorJitter(1, 1, 1, 0.1, 0)",
+                           "ColorJitter(colour=1)",
+                           "ColorJitter(",
+                           "ColorJitter(1",
+                           "ColorJitter(1 1)",
+                           "ColorJitter()ColorJitter()",
+                           "ColorJitter(),",
+                           "()",
+                           "Jitter(1)",
+                           "RandomErasing(1.1)",
+                           "RandomErasing(scale=0.5)",
+                           "RandomErasing(scale=(0.5, 0.2))",
+                           "RandomErasing(scale=(0, 2))",
+                           "RandomErasing(ratio=(0, 1))",
+                           "RandomErasing(std=(1, -1, 1))",
+                           "RandomErasing(value=(0, 0, 256))",
+                           "RandomErasing(value=(0, 0, 0.5))",
+                           "PhotometricDistort(hue=(-1, 0))",
+                           "PhotometricDistort(contrast=(2, 1))"}) {
+    CAPTURE(text);
+    CHECK(kind_of_error([&] { parse_pixel_steps(text); }) == ErrorKind::kUsage);
+  }
+  const std::string longest(100'000, '(');
+  CHECK(kind_of_error([&] { parse_pixel_steps(longest); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("pixel steps: a message names the step, the parameter and what there is") {
+  const auto said = [](const char* text) {
+    try {
+      parse_pixel_steps(text);
+    } catch (const Error& error) {
+      return error.what() + std::string("; ") + error.advice();
+    }
+    return std::string();
+  };
+  CHECK(said("ColorJitter(colour=1)").find("ColorJitter: has no parameter 'colour'") == 0);
+  CHECK(said("ColorJiter()").find("did you mean ColorJitter?") != std::string::npos);
+  CHECK(said("RandomErasing(scale=1)").find("scale=1: give two numbers") != std::string::npos);
+}
+
+}  // namespace packhorse::reader::test

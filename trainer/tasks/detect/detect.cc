@@ -125,7 +125,7 @@ class Detect final : public Task {
     if (recipe_.mixup_alpha > 0) augment.mixup = {.probability = 1, .alpha = recipe_.mixup_alpha};
     if (mixes() && closes()) options.close_mosaic_from = first_closed();
     options.augment = augment;
-    options.pixels = parse_pixel_steps(recipe_.pixel_steps);
+    options.pixels = reader::parse_pixel_steps(recipe_.pixel_steps);
     using Masks = reader::TargetRules::Masks;
     options.targets = reader::TargetRules{.masks = recipe_.copy_paste > 0 ? Masks::kRunLengths
                                                                           : Masks::kAsStored};

@@ -106,7 +106,7 @@ class MultiLabel final : public Task {
   }
   void read_for_training(reader::LoaderOptions& options) const override {
     options.augment = train_augment(recipe_);
-    options.pixels = parse_pixel_steps(recipe_.pixel_steps);
+    options.pixels = reader::parse_pixel_steps(recipe_.pixel_steps);
     options.targets = reader::TargetRules{};
   }
   void read_for_scoring(reader::LoaderOptions& options) const override {

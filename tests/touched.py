@@ -28,7 +28,7 @@ PROGRAMS = {
 }
 READS = {"bench": ("bench/", "docs/"), "cli": ("README.md", "docs/sources.md"), "cluster": ("scripts/cluster/",),
          "docs": ("docs/", "README.md", "CHANGELOG.md", "mkdocs.yml", "scripts/"), "python": ("python/packhorse/",),
-         "scripts": ("scripts/", "bench/plot_report/", "Containerfile"), "trainer": ("docs/schemas/", "docs/grafana/")}  # fmt: skip
+         "scripts": ("scripts/", "Containerfile"), "trainer": ("docs/schemas/", "docs/grafana/")}  # fmt: skip
 TOUCHES_NOTHING = re.compile(r".*\.md|LICENSE|\.git.*|\.clang.*")
 TOUCHES_ALL = re.compile(r".*CMake.*|.*\.cmake|scripts/(setup|packages\.txt|requirements.*)|tests/[^/]*|tests/support/.*")
 

@@ -10,8 +10,9 @@
 
 `make` is a program that common/measure.py waits for: it imports, prints `ready`, packs when it reads a line, and prints
 `done`. `read`: all deliver shuffled batches of 64 pictures, uint8 (turboloader: floats), 224 x 224 (--side), from
-RandomResizedCrop and a random flip, and make nothing else of them. The first epoch is not timed (its figures are `warmup`): it fills
-caches and compiles what a loader compiles. With --cold it is timed, from opening on, and the next one, too (`second`).
+RandomResizedCrop and a random flip, and make nothing else of them. The first epoch is not timed (its figures are
+`warmup`): it fills caches and compiles what a loader compiles. With --cold it is timed, from opening on, and the next
+one, too (`second`).
 """
 
 import argparse
@@ -189,7 +190,8 @@ def main():
         elif options.work == "count":
             print(module.count(options.out), file=answers)
         else:
-            print(json.dumps({"read": read, "verify": verify, "boxes": boxes}[options.work](module, options)), file=answers)
+            work = {"read": read, "verify": verify, "boxes": boxes}[options.work]
+            print(json.dumps(work(module, options)), file=answers)
         getattr(module, "close", lambda: None)()
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

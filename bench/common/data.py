@@ -38,7 +38,6 @@ class Places:
     """Where things come from and go to."""
 
     data: Path  # scratch on the disk to be measured
-    memory: Path  # scratch on a tmpfs
     archives: Path  # the folder of imagenet200.tar and cifar10-jpeg.tar.zst
     photos: Path | None  # JPEG files to use instead of imagenet200.tar
     packhorse: Path  # makes the packed ones
@@ -87,25 +86,12 @@ def measured(path):
 
 
 def require_space(path, wanted, what):
-    """Refuses to begin what would fill the file system; on a tmpfs that is the machine's memory."""
+    """Refuses to begin what would fill the file system."""
     path.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path).free
-    if is_memory(path):
-        free = min(free, available_memory())
     if free < wanted * 1.1:
         sizes = f"{wanted * 1.1 / 2**30:.1f} GiB in {path}, where {free / 2**30:.1f} GiB are free"
         raise CannotMake(f"{what} needs {sizes}")
-
-
-def is_memory(path):
-    return file_system(path) == "tmpfs"
-
-
-def available_memory():
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise CannotMake("/proc/meminfo does not say how much memory is available")
 
 
 def made_once(target, make):
@@ -181,15 +167,10 @@ def linked_photos(places, count):
 
 
 def photos_in_memory(places, count):
-    """The photos on a tmpfs; made anew for each suite, which clears it away."""
-    source = photos(places, count)
-    if not is_memory(places.memory):
-        raise CannotMake(f"{places.memory} is on no tmpfs")
-    require_space(places.memory, 3 * source.bytes, "the tmpfs suite")
-    target = places.memory / source.path.name
-    if not target.is_dir():
-        shutil.copytree(source.path, target, copy_function=shutil.copyfile)
-    return measured(target)
+    """The photos on a tmpfs, which --data names."""
+    if file_system(places.data) != "tmpfs":
+        raise CannotMake(f"{places.data} is on no tmpfs: give --data /dev/shm")
+    return photos(places, count)
 
 
 def cifar(places, count):

@@ -97,5 +97,4 @@ def machine(places):
         "system": first_match(r'PRETTY_NAME="(.*)"', "/etc/os-release"),
         "kernel": platform.release().split("-")[0],
         "disk_file_system": file_system(places.data),
-        "memory_file_system": file_system(places.memory),
     }

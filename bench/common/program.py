@@ -17,7 +17,7 @@ from common.session import Settings, run_suite
 from common.suite import Tools, versions
 from common.tables import bar_text
 
-OURS = "packhorse-bench"  # the folder made in --data and --tmpfs; nothing outside it is ever removed
+OURS = "packhorse-bench"  # the folder made in --data; nothing outside it is ever removed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,6 @@ def add_run(bench, commands):
     run.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
     run.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")
     run.add_argument("--data", type=Path, default=ROOT / "build", metavar="DIR", help="a folder on the disk to measure")
-    run.add_argument("--tmpfs", type=Path, default=Path("/dev/shm"), metavar="DIR", help="a folder on a tmpfs")
     run.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200")
     run.add_argument("--scale", type=share, default=1.0, help="use this share of the files, to try things out")
     run.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="for one run (default 900)")
@@ -84,7 +83,7 @@ def parse(bench, arguments):
 def settings_of(bench, options):
     photos = options.photos and options.photos.resolve()
     data, program = options.data.resolve() / OURS, require(options.packhorse.resolve())
-    places = Places(data, options.tmpfs.resolve() / OURS, ARCHIVES.resolve(), photos, program)
+    places = Places(data, ARCHIVES.resolve(), photos, program)
     only = tuple(filter(None, options.only.split(";")))
     tools = Tools(program, options.jobs, data / "scratch", getattr(options, "seconds", 0), built("reader_loops"))
     return Settings(places, tools, options.repeats, options.timeout, options.scale, only, options)

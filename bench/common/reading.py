@@ -1,7 +1,6 @@
 """Suites of loaders and bare loops: each reads the form of the folder that suits it, in a process of its own."""
 
 from common.data import measured
-from common.inputs import AsIs
 from common.memory import MemoryWatch
 from common.session import Session
 
@@ -11,13 +10,13 @@ class ReadSession(Session):
 
     def make(self, entry):
         super().make(entry)
-        size = measured(self.inputs[entry.name])
+        size, cost = measured(self.inputs[entry.name]), self.kit(entry).costs.get(entry.form)
         self.entries[entry.name] |= {
             "version": entry.contender.version(self.settings.tools),
             "shuffle": entry.contender.shuffle,
             "disk_bytes": size.disk_bytes,
             "bytes": size.bytes,
-            "convert_s": 0.0 if isinstance(entry.form, AsIs) else self.kit(entry).costs[entry.form].seconds,
+            "convert_s": cost.seconds if cost else 0.0,
         }
 
     def run_of(self, entry, cost, figures):

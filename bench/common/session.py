@@ -43,7 +43,7 @@ class Session:
 
     def __init__(self, suite, settings):
         self.suite, self.settings = suite, settings
-        self.work = (settings.places.memory if suite.place == "memory" else settings.places.data) / "work"
+        self.work = settings.places.data / "work"
         self.folders = {}  # of each (data, count): what data.py made
         self.kits, self.class_files = {}, {}  # of each (data, count)
         self.inputs = {}  # of each entry: a path
@@ -60,7 +60,7 @@ class Session:
             # Names matter in a folder of many files only; dropping them takes the pages of all other programs, too.
             wake = entry.contender.woken(self.settings.tools)
             cache.cool(self.inputs[entry.name], wake, names=isinstance(entry.form, AsIs))
-        elif self.suite.cache == "warm" and self.suite.place == "disk":
+        elif self.suite.cache == "warm":
             cache.warm(self.inputs[entry.name])
 
     def run_of(self, entry, cost, figures):
@@ -196,9 +196,8 @@ class Session:
 
     def clear(self):
         """Removes what was made for the suite, in whatever state it is."""
-        made = [self.settings.places.memory] if self.suite.place == "memory" else []
-        for path in (self.work, self.settings.tools.scratch, *made):
-            shutil.rmtree(path, ignore_errors=True)
+        for path in (self.work, self.settings.tools.scratch):
+            self.remove(path)
 
     def fail_all(self, reason):
         """The report of a suite that could not begin."""
@@ -212,7 +211,6 @@ class Session:
             "name": self.suite.name,
             "title": self.suite.title,
             "cache": self.suite.cache,
-            "place": self.suite.place,
             "unit": self.suite.unit,
             "field": self.suite.field,
             "side": self.suite.side,

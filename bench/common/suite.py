@@ -90,7 +90,6 @@ class Suite:
     entries: tuple
     rows: tuple = ()
     cache: str = "warm"
-    place: str = "disk"  # of the output; or "memory"
     unit: str = "images/s"
     field: str = "images_per_s"  # of the runs, that has this unit
     side: int = 0  # of the crops

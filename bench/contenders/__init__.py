@@ -3,7 +3,7 @@
     PACKAGES                     what is installed of it; the first one has its version
     make(source, out, options)   writes a dataset of a class folder                         (where it packs)
     count(out)                   how many samples such a dataset holds, read from the disk  (where it packs)
-    batches(source, options)     what gives (images, labels) of one epoch each time it is iterated   (where it loads)
+    batches(source, options)     gives (images, labels) of one epoch each time it is iterated           (where it loads)
 
 and, where it must, DTYPE of its pixels, version(), prove(), which fails where it can be imported and still not work, and close(),
 which gives back what would outlive the program. `options` are those of peer.py, which imports the file in bench/.venv

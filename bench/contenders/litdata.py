@@ -72,4 +72,5 @@ def batches(source, options):
         place = {"cache_dir": emptied(options.scratch, "litdata"), "storage_options": {"endpoint_url": endpoint()}}
     kind = decoding(litdata.StreamingDataset, options.decode())
     dataset = kind(source, shuffle=True, drop_last=False, **place)
-    return litdata.StreamingDataLoader(dataset, batch_size=options.batch, num_workers=options.jobs, persistent_workers=True)
+    workers = {"num_workers": options.jobs, "persistent_workers": True}
+    return litdata.StreamingDataLoader(dataset, batch_size=options.batch, **workers)

@@ -1,4 +1,4 @@
-"""MosaicML Streaming: MDS shards and its StreamingDataset. From object storage shards come whole, into an empty folder."""
+"""MosaicML Streaming: MDS shards and its StreamingDataset. From storage shards come whole, into an empty folder."""
 
 import json
 import os

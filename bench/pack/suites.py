@@ -48,7 +48,6 @@ def tmpfs():
         "the same photos on a tmpfs",
         on("photos in memory", 10_000, *ours, tar()),
         tuple(speed(f"{form}, {j}", "tar", bar) for form in FORMATS for j, bar in jobs.items()),
-        place="memory",
     )
 
 

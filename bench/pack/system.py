@@ -38,6 +38,10 @@ def verified(printed, tools, out):
     return {"samples": report["checked"]["files"] - 1 if report["ok"] else 0}
 
 
+def lines(printed, tools, out):
+    return {"samples": len(printed.splitlines())}
+
+
 def verify(form):
     argv = ("inspect", "{source}", "--verify", "full", "--jobs", "{jobs}")
     return ours(form, argv, "packhorse inspect DATASET --verify full --jobs JOBS", verified)
@@ -57,5 +61,4 @@ def jpegtran():
 def sha256sum(name):
     argv = ("sh", "-c", SHA256SUM, "sh", "{source}", "{jobs}")
     shown = "sha256sum, a process for each file, JOBS at a time"
-    wake = ("sha256sum", "--version")
-    return Contender(name, argv, shown, lambda printed, *_: {"samples": len(printed.splitlines())}, "sha256sum", wake=wake)
+    return Contender(name, argv, shown, lines, "sha256sum", wake=("sha256sum", "--version"))

@@ -90,7 +90,8 @@ def loader_overhead():
     entries, rows = [], []
     for form in FORMATS:
         made = Packed(form, ("--image", "roi"))
-        entries += [Entry(decodes(form), *data, made), Entry(loop(f"no loader, {form}", "pixels"), *data, made)]
+        entries.append(Entry(decodes(form), *data, made))
+        entries.append(Entry(loop(f"no loader, {form}", "pixels"), *data, made))
         rows.append(overhead(form, f"no loader, {form}", 3))
     return suite("overhead", "what the loader adds to reading and decoding", tuple(entries), tuple(rows))
 

@@ -5,9 +5,9 @@
     python3 bench/remote run all --json build/remote-bench.json         # half an hour
     python3 bench/remote report build/remote-bench.json --write docs/measured/remote.md
 
-SeaweedFS of this machine (tests/remote/servers.py) is the storage, made a distant one for each suite (session.py says how).
-Each program starts with nothing cached, and what it brings is compared with the object by its SHA-256. Needs scripts/setup
-and bench/setup; what is not there is named.
+SeaweedFS of this machine (tests/remote/servers.py) is the storage, made a distant one for each suite (session.py says
+how). Each program starts with nothing cached, and what it brings is compared with the object by its SHA-256. Needs
+scripts/setup and bench/setup; what is not there is named.
 """
 
 import sys

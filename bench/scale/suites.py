@@ -3,13 +3,13 @@
 import json
 import subprocess
 
+import sources  # noqa: F401: makes `arrays`
 from common import tables
 from common.inputs import Packed
 from common.measure import Failed
 from common.packing import PackSession, packhorse
 from common.session import Session
 from common.suite import Contender, Entry, Suite, by_name
-import sources  # noqa: F401: makes `arrays`
 
 SIZES = [(10_000, 2), (1_000_000, 110), (100_000_000, 11_000), (11_000_000, 110_000)]  # samples, shards
 PACKED = [(1_000_000, "1GiB"), (10_000_000, "1GiB"), (100_000_000, "1GiB"), (10_000_000, "128MiB")]  # samples, memory
@@ -46,9 +46,15 @@ def opening():
         tables.median("and again, ns", "again_ns"),
     ]
     return Suite(
-        "opening", "datasets from small to huge, opened and read", tuple(opened(*one) for one in SIZES), unit="s", field="open_s", cache="any",
-        tables=(tables.contenders(*columns, name="samples, and shards"),), session=OpenSession,
-    )  # fmt: skip
+        "opening",
+        "datasets from small to huge, opened and read",
+        tuple(opened(*one) for one in SIZES),
+        unit="s",
+        field="open_s",
+        cache="any",
+        tables=(tables.contenders(*columns, name="samples, and shards"),),
+        session=OpenSession,
+    )
 
 
 IDS = {}  # samples -> the id of the first dataset
@@ -87,10 +93,15 @@ def packing():
         tables.median("dataset, bytes a sample", "packed_bytes"),
     ]
     return Suite(
-        "packing", "pictures of 4 x 4 pixels into LMDB shards of 10,000", tuple(packs(*one) for one in PACKED),
-        unit="s", field="seconds", cache="any", session=PackingSession,
+        "packing",
+        "pictures of 4 x 4 pixels into LMDB shards of 10,000",
+        tuple(packs(*one) for one in PACKED),
+        unit="s",
+        field="seconds",
+        cache="any",
         tables=(tables.contenders(*columns, name="samples, `--memory`"),),
-    )  # fmt: skip
+        session=PackingSession,
+    )
 
 
 SUITES = by_name(opening(), packing())

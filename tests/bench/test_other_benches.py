@@ -1,4 +1,4 @@
-"""The benches that find all there is in one go, and the contenders: that they run, and what they make of what is wrong."""
+"""The contenders, and the benches that find all there is in one go: that they run, and what they make of what is wrong."""
 
 import json
 import os
@@ -94,8 +94,8 @@ def test_what_is_wrong_with_a_loader_is_found(benches, peer, singles):
 
 
 def test_a_batch_that_is_not_as_asked_for_ends_a_pass(benches, peer, singles):
-    (benches / "contenders/planes.py").write_text(MINE.replace("WRONG(label)", "label").replace("uint8", "float32").replace('"RGB"', '"RGBA"'))
-    done = peer("read", "planes", singles, 1, 0.01)
+    (benches / "contenders/alpha.py").write_text(MINE.replace("WRONG(label)", "label").replace('"RGB"', '"RGBA"'))
+    done = peer("read", "alpha", singles, 1, 0.01)
     assert done.returncode == 1 and "delivers batches of (64, 224, 224, 4)" in done.stderr and done.stdout == ""
 
 

@@ -1,4 +1,4 @@
-"""albumentations over OpenCV, in a DataLoader. Its Mosaic makes the output's size at once: no canvas of twice the side."""
+"""albumentations over OpenCV, in a DataLoader. Its Mosaic makes the output's size at once: no larger canvas."""
 
 import json
 import os

@@ -3,6 +3,7 @@ connection by a round trip when it is opened and once for each request, and limi
 not slowed down further, as those of TCP are where a window is small."""
 
 import dataclasses
+import tempfile
 from pathlib import Path
 
 from common.data import CannotMake
@@ -17,6 +18,7 @@ import servers  # noqa: E402
 
 BUCKET = "public"  # everybody may read it
 CONNECTIONS = 16
+LONGEST_FOLDER = 107 - len("/filer.sock.grpc")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,13 +42,16 @@ class Task:
 class RemoteSession(Session):
     def run(self):
         self.stored = {}  # path -> the same in the bucket
-        folder, rate = self.settings.places.data / "storage", self.settings.options.mbit * 125_000
+        folder, rate = self.settings.places.data / "s3", self.settings.options.mbit * 125_000
+        if len(str(folder)) > LONGEST_FOLDER:
+            raise CannotMake(f"{folder} is too long a name for sockets in it: give a shorter --data")
         distance = ("--delay-ms", str(self.suite.delay_ms), "--total-bytes-per-s", str(rate))
         self.empty(folder)
         try:
             with (
-                servers.Seaweed(folder / "server") as self.server,
-                servers.Proxy(folder / "proxy", self.server.address, *distance) as self.proxy,
+                tempfile.TemporaryDirectory() as proxy,
+                servers.Seaweed(folder) as self.server,
+                servers.Proxy(proxy, self.server.address, *distance) as self.proxy,
             ):
                 return super().run()
         except (servers.Missing, servers.Failed) as reason:

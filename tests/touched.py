@@ -29,7 +29,7 @@ PROGRAMS = {
 READS = {"bench": ("bench/", "docs/"), "cli": ("README.md", "docs/sources.md", "tests/cli/more_layouts.md"),
          "cluster": ("scripts/cluster/",), "docs": ("docs/", "README.md", "CHANGELOG.md", "mkdocs.yml", "scripts/"),
          "python": ("python/packhorse/", "docs/examples/", "docs/python-training.md"),
-         "scripts": ("scripts/", "bench/plot_report/", "Containerfile"),
+         "scripts": ("scripts/", "Containerfile"),
          "trainer": ("docs/schemas/", "docs/grafana/", "docs/examples/")}  # fmt: skip
 TOUCHES_NOTHING = re.compile(r".*\.md|LICENSE|\.git.*|\.clang.*")
 TOUCHES_ALL = re.compile(r".*CMake.*|.*\.cmake|scripts/(setup|packages\.txt|requirements.*)|tests/[^/]*|tests/support/.*")

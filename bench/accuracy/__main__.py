@@ -19,9 +19,8 @@ from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-from common import machine  # noqa: E402
-from common.environment import ROOT, built  # noqa: E402
-from common.markdown import parser, show, table  # noqa: E402
+from common.environment import ROOT, built, processor  # noqa: E402
+from common.page import parser, show, table  # noqa: E402
 
 BATCH, LR, MOMENTUM, WEIGHT_DECAY, WARMUP_SHARE = 128, 0.1, 0.9, 5e-4, 0.2
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -122,14 +121,14 @@ def study(options, work):
     a, b = results.values()
     apart = statistics.mean(a) - statistics.mean(b)
     error = math.sqrt((statistics.variance(a) + statistics.variance(b)) / options.repeats)
-    cpu = machine.first_match(r"model name\s*: (.*)", "/proc/cpuinfo")
     head = ["top-1", *(f"seed {seed}" for seed in range(options.repeats)), "mean", "deviation", "a run"]
     import torch
     import torchvision
 
-    return "\n\n".join([
+    figures = {"top1": results, "seconds": seconds}
+    return figures, "\n\n".join([
         f"smallnet, {len(train[0]):,} pictures, {options.epochs} epochs, batch {BATCH}; PyTorch {torch.__version__}, "
-        f"torchvision {torchvision.__version__}; {cpu}, {len(os.sched_getaffinity(0))} cores, no GPU.",
+        f"torchvision {torchvision.__version__}; {processor()}, {len(os.sched_getaffinity(0))} cores, no GPU.",
         table(head, rows),
         f"The means differ by {apart:+.2f} points; by chance alone they would by {error:.2f} (one standard error): "
         + ("no more than chance explains." if abs(apart) < 2 * error else "MORE than chance explains."),
@@ -143,8 +142,8 @@ def main():
     arguments.add_argument("--repeats", type=int, default=5, help="seeds (%(default)s)")
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as work:
-        text = study(options, Path(work))
-    show(options, "accuracy", text)
+        figures, text = study(options, Path(work))
+    show(options, "accuracy", text, figures)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ import collections
 import os
 import statistics
 
+import numpy
+from PIL import Image
+
 EPOCHS = 3
 SURELY_LIT = 25  # of 255: a picture's halves differ by more, so that a flip is seen
 THUMBNAIL = 32
@@ -12,9 +15,6 @@ THUMBNAIL = 32
 
 def originals(folder):
     """Of each label: (mean red, green, blue, by how much the left half is brighter)."""
-    import numpy
-    from PIL import Image
-
     found = []
     for name in sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()):
         (file,) = os.scandir(os.path.join(folder, name))
@@ -27,8 +27,6 @@ def originals(folder):
 
 def rows_last(images):
     """Batches as [n, height, width, colours], which most have otherwise."""
-    import numpy
-
     images = numpy.asarray(images)
     return images.transpose(0, 2, 3, 1) if images.shape[1] == 3 else images
 
@@ -37,8 +35,6 @@ class Seen:
     """What came in the epochs so far."""
 
     def __init__(self, originals):
-        import numpy
-
         self.originals = originals
         self.colours = numpy.zeros((len(originals), 3))
         self.epochs, self.order, self.upright = [], [], []
@@ -46,8 +42,6 @@ class Seen:
         self.overwritten = 0
 
     def epoch(self, batches):
-        import numpy
-
         counts, first = collections.Counter(), None
         self.order = []
         for images, labels in batches:
@@ -71,8 +65,6 @@ class Seen:
         self.last_crops[label] = crop
 
     def facts(self):
-        import numpy
-
         count = len(self.originals)
         times = numpy.maximum(1, sum(numpy.array([counts[i] for i in range(count)]) for counts in self.epochs))
         colours = self.colours / times[:, None]
@@ -93,9 +85,8 @@ class Seen:
         }
 
 
-def check(loader, options):
-    seen = Seen(originals(options.original))
-    loader.open(options.source, options.jobs)
+def check(batches, folder):
+    seen = Seen(originals(folder))
     for _ in range(EPOCHS):
-        seen.epoch(loader.epoch())
+        seen.epoch(batches)
     return seen.facts()

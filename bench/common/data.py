@@ -12,9 +12,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-TINY_PER_CLASS = 1000
-TINY_BLOCK = 4096  # what a file of a few bytes takes
-TINY_INODE = 1024  # and its name, on a tmpfs
+from common.environment import file_system
+
+BLOCK = 4096  # what a file of a few bytes takes
 JPEG = (".jpg", ".jpeg")
 FORMATS = ("wds", "lmdb", "hdf5")
 
@@ -38,7 +38,6 @@ class Places:
     """Where things come from and go to."""
 
     data: Path  # scratch on the disk to be measured
-    memory: Path  # scratch on a tmpfs
     archives: Path  # the folder of imagenet200.tar and cifar10-jpeg.tar.zst
     photos: Path | None  # JPEG files to use instead of imagenet200.tar
     packhorse: Path  # makes the packed ones
@@ -87,35 +86,12 @@ def measured(path):
 
 
 def require_space(path, wanted, what):
-    """Refuses to begin what would fill the file system; on a tmpfs that is the machine's memory."""
+    """Refuses to begin what would fill the file system."""
     path.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path).free
-    if is_memory(path):
-        free = min(free, available_memory())
     if free < wanted * 1.1:
         sizes = f"{wanted * 1.1 / 2**30:.1f} GiB in {path}, where {free / 2**30:.1f} GiB are free"
         raise CannotMake(f"{what} needs {sizes}")
-
-
-def is_memory(path):
-    return file_system(path) == "tmpfs"
-
-
-def file_system(path):
-    """The type of the file system of `path`: that of the longest mount point above it."""
-    best = ("", "unknown")
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _, point, kind = line.split()[:3]
-        if Path(path).resolve().is_relative_to(point) and len(point) >= len(best[0]):
-            best = (point, kind)
-    return best[1]
-
-
-def available_memory():
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise CannotMake("/proc/meminfo does not say how much memory is available")
 
 
 def made_once(target, make):
@@ -159,7 +135,7 @@ def photos(places, count):
     def copy(root):
         originals = photo_files(places)
         mean = sum(path.stat().st_size for _, path in originals) // len(originals)
-        require_space(root, count * (mean + TINY_BLOCK), target.name)
+        require_space(root, count * (mean + BLOCK), target.name)
         for i, (label, path) in zip(range(count), itertools.cycle(originals)):
             copied = root / label / f"{path.stem}_{i:06}.jpg"
             copied.parent.mkdir(exist_ok=True)
@@ -191,15 +167,10 @@ def linked_photos(places, count):
 
 
 def photos_in_memory(places, count):
-    """The photos on a tmpfs; made anew for each suite, which clears it away."""
-    source = photos(places, count)
-    if not is_memory(places.memory):
-        raise CannotMake(f"{places.memory} is on no tmpfs")
-    require_space(places.memory, 3 * source.bytes, "the tmpfs suite")
-    target = places.memory / source.path.name
-    if not target.is_dir():
-        shutil.copytree(source.path, target, copy_function=shutil.copyfile)
-    return measured(target)
+    """The photos on a tmpfs, which --data names."""
+    if file_system(places.data) != "tmpfs":
+        raise CannotMake(f"{places.data} is on no tmpfs: give --data /dev/shm")
+    return photos(places, count)
 
 
 def cifar(places, count):
@@ -232,70 +203,20 @@ def cifar_train(places, count):
     return linked_once(places.data / f"cifar-train-{count}", names)
 
 
-def packed_once(places, name, form, source):
-    """The dataset `name`, packed from the folder that source() gives if it is not there yet."""
-
-    def pack(target):
-        folder = source()
-        require_space(target, folder.bytes + TINY_INODE * folder.files, target.name)
-        command = [places.packhorse, "pack", folder.path, target / "dataset", "--format", form]
-        subprocess.run(command, check=True, capture_output=True)
-
-    return made_once(places.data / f"{name}-{form}", pack) / "dataset"
-
-
 def packed(form):
     """Makes the photos packed in a format. Its samples are the files that `sha256sum` can check."""
 
     def make(places, count):
-        dataset = packed_once(places, f"photos-{count}", form, lambda: photos(places, count))
+        def pack(target):
+            folder = photos(places, count)
+            require_space(target, folder.bytes, target.name)
+            command = [places.packhorse, "pack", folder.path, target / "dataset", "--format", form]
+            subprocess.run(command, check=True, capture_output=True)
+
+        dataset = made_once(places.data / f"photos-{count}-{form}", pack) / "dataset"
         return dataclasses.replace(measured(dataset), files=len((dataset / "SHA256SUMS").read_text().splitlines()))
 
     return make
-
-
-def packed_tiny(form):
-    """Makes `count` tiny images packed in a format."""
-
-    def make(places, count):
-        def source():
-            return tiny(places, count)
-
-        try:
-            dataset = packed_once(places, f"tiny-{count}", form, source)
-        finally:
-            shutil.rmtree(places.memory, ignore_errors=True)
-        return dataclasses.replace(measured(dataset), files=count)
-
-    return make
-
-
-def tiny(places, count):
-    """`count` different images of 4 pixels, a thousand in each class, on the tmpfs: no cache holds a million small
-    files of a disk reliably, and what is asked of them is memory and linear time.
-
-    Smaller counts are links to the first class folders of the largest made so far, so that a million files and its
-    half and quarter take a million inodes, not two.
-    """
-    target = places.memory / f"tiny-{count}"
-    larger = [p for p in places.memory.glob("tiny-*") if p.name[5:].isdigit() and int(p.name[5:]) > count]
-    classes = -(-count // TINY_PER_CLASS)
-
-    def link(root):
-        for label in range(classes):
-            os.symlink(f"../{larger[0].name}/class-{label:04}", root / f"class-{label:04}")
-
-    def write(root):
-        require_space(root, count * (TINY_BLOCK + TINY_INODE), target.name)
-        for label in range(classes):
-            folder = root / f"class-{label:04}"
-            folder.mkdir()
-            for i in range(label * TINY_PER_CLASS, min(count, (label + 1) * TINY_PER_CLASS)):
-                with open(f"{folder}/image-{i:08}.ppm", "wb") as file:
-                    file.write(b"P6\n2 2\n255\n%012d" % i)
-
-    can_link = larger and count % TINY_PER_CLASS == 0
-    return measured(made_once(target, link if can_link else write))
 
 
 MAKERS = {
@@ -305,7 +226,5 @@ MAKERS = {
     "single photos": single_photos,
     "cifar": cifar,
     "cifar train": cifar_train,
-    "tiny": tiny,
     **{f"packed {form}": packed(form) for form in FORMATS},
-    **{f"packed tiny {form}": packed_tiny(form) for form in FORMATS},
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from common import cache, measure
 from common.data import CannotMake, Folder, files_below
-from common.environment import PACK_PEERS, PEERS_PYTHON
+from common.environment import PEER, PEERS_PYTHON
 
 SHORT_SIDE, QUALITY = 256, 90
 
@@ -59,17 +59,17 @@ class Shrunk:
 
 @dataclasses.dataclass(frozen=True)
 class PeerPacked:
-    """What a peer of the packing bench makes of a folder."""
+    """What a contender makes of a folder."""
 
-    peer: str  # a name there
+    peer: str  # a name in contenders/
     of: object = AsIs()
-    options: tuple = ()
+    shard_bytes: int = 256 << 20  # where they can be chosen
 
     def make(self, kit):
-        out = kit.new_path()
-        source = kit.path(self.of)
-        command = [PEERS_PYTHON, PACK_PEERS, "pack", self.peer, source, out, kit.tools.jobs, kit.tools.scratch]
-        kit.costs[self], _ = measure.run([*map(str, command), *self.options], kit.work, waits=True)
+        out, source, tools = kit.new_path(), kit.path(self.of), kit.tools
+        command = [PEERS_PYTHON, PEER, "make", self.peer, source, out, tools.jobs, "--scratch", tools.scratch]
+        command += ["--shard-bytes", self.shard_bytes]
+        kit.costs[self], _ = measure.run([*map(str, command)], kit.work, waits=True)
         return out
 
 

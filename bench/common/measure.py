@@ -3,7 +3,7 @@
     cost, printed = run(["tar", "-cf", out, "-C", source, "."], synced=out.parent)
 
 The clock of a command runs from its start to its end. One that `waits` is a Python program that first imports what it
-needs, prints `ready`, begins when it reads a line, prints `done`, and then ends its workers (pack/peers.py); its clock
+needs, prints `ready`, begins when it reads a line, prints `done`, and then ends its workers (peer.py); its clock
 runs from that line to `done`. Behind `ready`, and in a last line `used`, it says what it and its children have used so
 far. Other commands are run by such a program (launch.py), which does nothing else.
 """

@@ -1,6 +1,6 @@
 """The program that each bench is: `list`, `run` and `report`.
 
-A bench says what it has: its suites, what a run is (session), the book its results go into, and options of its own.
+A bench says what it has: its suites, what a run is (session), and options of its own.
 """
 
 import argparse
@@ -11,26 +11,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 from common.data import CannotMake, Places, reserved
-from common.environment import ARCHIVES, ROOT, built, require
-from common.machine import machine
-from common.report import Book, bar_text, merged
+from common.environment import ARCHIVES, ROOT, built, machine, require
+from common.page import Book, merged
 from common.session import Settings, run_suite
 from common.suite import Tools, versions
+from common.tables import bar_text
 
-OURS = "packhorse-bench"  # the folder made in --data and --tmpfs; nothing outside it is ever removed
+OURS = "packhorse-bench"  # the folder made in --data; nothing outside it is ever removed
 
 
 @dataclasses.dataclass(frozen=True)
 class Bench:
+    name: str  # of its folder, in its results, and in the page's markers
     summary: str
     suites: dict  # name -> suite
-    book: Book
     session: Callable  # suite, settings -> Session
     rounds: int  # by default
+    least: int = 3  # of a table in a page
     jobs: int = len(os.sched_getaffinity(0))
     seconds: float | None = None  # that a warm pass lasts; None: no pass is repeated
     add_options: Callable = lambda run: None  # to the parser of `run`
     versions: Callable = versions  # settings, contenders that ran -> {name: version}
+
+    @property
+    def book(self):
+        return Book(self.name, self.suites, self.least)
 
 
 def positive(text):
@@ -55,7 +60,6 @@ def add_run(bench, commands):
     run.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
     run.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")
     run.add_argument("--data", type=Path, default=ROOT / "build", metavar="DIR", help="a folder on the disk to measure")
-    run.add_argument("--tmpfs", type=Path, default=Path("/dev/shm"), metavar="DIR", help="a folder on a tmpfs")
     run.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200")
     run.add_argument("--scale", type=share, default=1.0, help="use this share of the files, to try things out")
     run.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="for one run (default 900)")
@@ -66,7 +70,7 @@ def add_run(bench, commands):
 
 
 def parse(bench, arguments):
-    parser = argparse.ArgumentParser(f"python3 bench/{bench.book.bench}", description=bench.summary)
+    parser = argparse.ArgumentParser(f"python3 bench/{bench.name}", description=bench.summary)
     commands = parser.add_subparsers(dest="command", required=True)
     add_run(bench, commands)
     commands.add_parser("list", help="suites, contenders and bars")
@@ -79,11 +83,10 @@ def parse(bench, arguments):
 def settings_of(bench, options):
     photos = options.photos and options.photos.resolve()
     data, program = options.data.resolve() / OURS, require(options.packhorse.resolve())
-    places = Places(data, options.tmpfs.resolve() / OURS, ARCHIVES.resolve(), photos, program)
+    places = Places(data, ARCHIVES.resolve(), photos, program)
     only = tuple(filter(None, options.only.split(";")))
-    loops = getattr(options, "loops", None) or program.with_name("reader_loops")
-    tools = Tools(program, options.jobs, data / "scratch", getattr(options, "seconds", 0), loops.resolve())
-    return Settings(places, tools, options.repeats, options.timeout, options.scale, only)
+    tools = Tools(program, options.jobs, data / "scratch", getattr(options, "seconds", 0), built("reader_loops"))
+    return Settings(places, tools, options.repeats, options.timeout, options.scale, only, options)
 
 
 def run(bench, options):
@@ -101,9 +104,9 @@ def run_suites(bench, settings, options):
         suite = bench.suites[name]
         unknown = set(settings.only) - {entry.name for entry in suite.entries}
         if unknown:
-            called = f"python3 bench/{bench.book.bench} list"
+            called = f"python3 bench/{bench.name} list"
             sys.exit(f"{name} has no contender {', '.join(sorted(unknown))}; see: {called}")
-        result = run_suite(bench.session(suite, settings))
+        result = run_suite((suite.session or bench.session)(suite, settings))
         ran = {entry["name"] for entry in result["entries"] if entry["runs"]}
         contenders = [entry.contender for entry in suite.entries if entry.name in ran]
         result |= {"machine": machine(settings.places), "versions": bench.versions(settings, contenders)}
@@ -127,8 +130,6 @@ def report(bench, options):
     suites = []
     for path in options.results:
         suites = merged(suites, bench.book.load(path))
-    places = {name: place for place, name in enumerate(bench.suites)}
-    suites.sort(key=lambda suite: places.get(suite["name"], len(places)))  # as `list` has them
     if options.write:
         bench.book.put_into(options.write, suites)
     else:

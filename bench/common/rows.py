@@ -23,7 +23,6 @@ class Row:
     figure: Callable
     scatter: str  # the field of the runs by which they are noisy
     judged: str = "median"
-    noise_of: tuple = ("subject", "against")
     peers: tuple = ()  # `against` is whichever of them turns out the fastest
 
     def among(self, entries):
@@ -39,30 +38,45 @@ class Row:
         return [name for name in (self.subject, self.against) if name]
 
     def noisy(self, entries):
-        names = [name for name in (getattr(self, side) for side in self.noise_of) if name]
-        return [name for name in names if is_noisy(values(entries[name]["runs"], self.scatter))]
+        return [name for name in self.names() if is_noisy(values(entries[name]["runs"], self.scatter))]
 
 
-def speed(subject, against, at_least):
+def at_least(value):
+    return {} if value is None else {"at_least": value}
+
+
+def at_most(value):
+    return {} if value is None else {"at_most": value}
+
+
+def speed(subject, against, bar):
     """How many times as fast as another contender."""
-    bar = {"at_least": at_least}
-    return Row("speed", subject, against, bar, "x", lambda a, b: b["seconds"] / a["seconds"], "seconds")
+    return Row("speed", subject, against, at_least(bar), "x", lambda a, b: b["seconds"] / a["seconds"], "seconds")
 
 
-def ratio(subject, against, at_least, field="images_per_s"):
+def ratio(subject, against, bar=None, field="images_per_s"):
     """How many times another contender's rate."""
-    return Row("ratio", subject, against, {"at_least": at_least}, "x", lambda a, b: a[field] / b[field], field)
+    return Row("ratio", subject, against, at_least(bar), "x", lambda a, b: a[field] / b[field], field)
 
 
-def fastest(subject, peers, at_least):
+def fastest(subject, peers, bar, field="images_per_s"):
     """A ratio against whichever of the peers turns out to be the fastest."""
-    return dataclasses.replace(ratio(subject, f"the fastest of {', '.join(peers)}", at_least), peers=peers)
+    return dataclasses.replace(ratio(subject, f"the fastest of {', '.join(peers)}", bar, field), peers=peers)
 
 
-def overhead(subject, against, at_most):
+def overhead(subject, against, bar, field="images_per_s"):
     """By how much slower than another contender, in percent."""
-    bar, field = {"at_most": at_most}, "images_per_s"
-    return Row("overhead", subject, against, bar, "%", lambda a, b: 100 * (b[field] / a[field] - 1), field)
+    return Row("overhead", subject, against, at_most(bar), "%", lambda a, b: 100 * (b[field] / a[field] - 1), field)
+
+
+def batch_cost(subject, against, batch, bar=None):
+    """Microseconds that a batch takes longer than another contender's."""
+    field = "images_per_s"
+
+    def longer(a, b):
+        return 1e6 * batch * (1 / a[field] - 1 / b[field])
+
+    return Row("batch", subject, against, at_most(bar), "us a batch", longer, field)
 
 
 def figure(subject, field, bar, unit):
@@ -70,34 +84,10 @@ def figure(subject, field, bar, unit):
     return Row("figure", subject, None, bar, unit, lambda a: a[field], field)
 
 
-def duration(subject, at_most):
-    """Seconds of a run."""
-    return dataclasses.replace(figure(subject, "seconds", {"at_most": at_most}, "s"), kind="duration")
-
-
-def peak(subject, at_most):
+def peak(subject, bar):
     """The largest memory of the process, in MiB."""
     field = "max_rss_bytes"
-    return Row("peak", subject, None, {"at_most": at_most}, "MiB", lambda a: a[field] / 2**20, field, "max")
-
-
-def growth(subject, against, at_most):
-    """Bytes of memory for each sample more than the smaller folder has."""
-
-    def grown(large, small):
-        return (large["max_rss_bytes"] - small["max_rss_bytes"]) / (large["samples"] - small["samples"])
-
-    bar = {"at_most": at_most}
-    return Row("growth", subject, against, bar, "bytes a sample", grown, "max_rss_bytes", noise_of=("subject",))
-
-
-def slowdown(subject, against, at_most):
-    """Time for a sample of the larger folder over time for a sample of the smaller: 1 is linear."""
-
-    def slower(large, small):
-        return (large["seconds"] / large["samples"]) / (small["seconds"] / small["samples"])
-
-    return Row("slowdown", subject, against, {"at_most": at_most}, "x the time a sample", slower, "seconds")
+    return Row("peak", subject, None, at_most(bar), "MiB", lambda a: a[field] / 2**20, field, "max")
 
 
 def values(runs, field):
@@ -129,4 +119,6 @@ def row_of(row, entries):
 
 
 def is_met(bar, value):
+    if not bar:
+        return None
     return value >= bar["at_least"] if "at_least" in bar else value <= bar["at_most"]

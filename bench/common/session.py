@@ -1,7 +1,6 @@
 """Runs a suite: its entries take turns, A B C A B C, each by itself."""
 
 import collections
-import contextlib
 import dataclasses
 import shutil
 import sys
@@ -29,6 +28,7 @@ class Settings:
     timeout: float = 900
     scale: float = 1.0  # of the number of files
     only: tuple = ()  # names of contenders; empty: all
+    options: object = None  # of the command line, for those that a bench adds
 
 
 def say(*words):
@@ -38,11 +38,12 @@ def say(*words):
 class Session:
     """One suite on this machine; a bench says what a run is in the report. Not for more than one thread."""
 
+    round = 0
     watch = None  # a context manager to be in during a run (measure.py)
 
     def __init__(self, suite, settings):
         self.suite, self.settings = suite, settings
-        self.work = (settings.places.memory if suite.place == "memory" else settings.places.data) / "work"
+        self.work = settings.places.data / "work"
         self.folders = {}  # of each (data, count): what data.py made
         self.kits, self.class_files = {}, {}  # of each (data, count)
         self.inputs = {}  # of each entry: a path
@@ -53,16 +54,14 @@ class Session:
     def made(self):
         """After all entries have what they read."""
 
-    @contextlib.contextmanager
     def cache_as_asked(self, entry):
-        """The input in the page cache or out of it, as the suite has it; gives what a run says of that."""
+        """Puts the input into the page cache or out of it, as the suite has it."""
         if self.suite.cache == "cold":
             # Names matter in a folder of many files only; dropping them takes the pages of all other programs, too.
             wake = entry.contender.woken(self.settings.tools)
             cache.cool(self.inputs[entry.name], wake, names=isinstance(entry.form, AsIs))
-        elif self.suite.cache == "warm" and self.suite.place == "disk":
+        elif self.suite.cache == "warm":
             cache.warm(self.inputs[entry.name])
-        yield {}
 
     def run_of(self, entry, cost, figures):
         """A run as a dictionary for the report, with `cache_as_asked`."""
@@ -71,7 +70,8 @@ class Session:
     def words(self, run):
         """A run in a line."""
         memory = f", {run['max_rss_bytes'] >> 20} MiB" if "max_rss_bytes" in run else ""
-        return f"{run[self.field]:,.4g} {self.unit}{memory}, {run['foreign_cpus']:.2f} cores busy with other things"
+        figure = f"{run[self.suite.field]:,.4g} {self.suite.unit}"
+        return f"{figure}{memory}, {run['foreign_cpus']:.2f} cores busy with other things"
 
     def facts(self):
         """What the report says of the suite beside what all benches say."""
@@ -111,12 +111,12 @@ class Session:
 
     def one_run(self, entry):
         tools, out = self.settings.tools, self.work / "out"
-        command = entry.contender.command(tools, self.inputs[entry.name], out, self.folder(entry).path)
-        with self.cache_as_asked(entry) as state:
-            cost, printed = run(command, self.work, self.settings.timeout, entry.contender.waits, self.watch)
+        command = entry.contender.command(tools, self.inputs[entry.name], out, self.folder(entry).path, self.round)
+        self.cache_as_asked(entry)
+        cost, printed = run(command, self.work, self.settings.timeout, entry.contender.waits, self.watch)
         figures = entry.contender.figures(printed, tools, out)
         self.require_all(entry, figures)
-        return self.run_of(entry, cost, state | figures)
+        return self.run_of(entry, cost, figures)
 
     def require_all(self, entry, figures):
         """Each sample once, as far as what a contender says of them tells."""
@@ -167,6 +167,7 @@ class Session:
         self.made()
 
     def turn(self, entry, repeat):
+        self.round = repeat
         run = self.attempt(entry, self.measured)
         if run:
             self.entries[entry.name]["runs"].append(run)
@@ -187,14 +188,16 @@ class Session:
 
     def empty(self, *folders):
         for path in folders:
-            shutil.rmtree(path, ignore_errors=True)
+            self.remove(path)
             path.mkdir(parents=True)
+
+    def remove(self, path):
+        shutil.rmtree(path, ignore_errors=True)
 
     def clear(self):
         """Removes what was made for the suite, in whatever state it is."""
-        made = [self.settings.places.memory] if self.suite.place == "memory" else []
-        for path in (self.work, self.settings.tools.scratch, *made):
-            shutil.rmtree(path, ignore_errors=True)
+        for path in (self.work, self.settings.tools.scratch):
+            self.remove(path)
 
     def fail_all(self, reason):
         """The report of a suite that could not begin."""
@@ -208,6 +211,9 @@ class Session:
             "name": self.suite.name,
             "title": self.suite.title,
             "cache": self.suite.cache,
+            "unit": self.suite.unit,
+            "field": self.suite.field,
+            "side": self.suite.side,
             "jobs": self.settings.tools.jobs,
             **self.facts(),
             "repeats": self.settings.repeats,

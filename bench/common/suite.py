@@ -7,9 +7,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from common.environment import LOAD, PACK_PEERS, PEERS_PYTHON, version_of
+from common.environment import PEER, PEERS_PYTHON, first_line, packhorse_versions, peer_version
 from common.inputs import AsIs
-from common.machine import first_line, packhorse_versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,18 +35,19 @@ class Contender:
     shown: str
     figures: Callable = printed_figures  # printed bytes, tools, output -> dictionary
     program: str = ""  # that it is about, where that is not the first word
-    peer: tuple = ()  # of what runs in the peers' environment: the program there, and the name it has in it
+    peer: str = ""  # the name in contenders/ of what runs in the peers' environment
     waits: bool = False  # see measure.py
     wake: tuple = ("true",)  # brings the program into the page cache
     version_option: str = "--version"
+    shuffle: str = ""  # how it mixes, in words
+    defaults: bool = False  # as it comes, where that loses or repeats samples
 
     def filled(self, words, tools, **paths):
         known = {field.name: getattr(tools, field.name) for field in dataclasses.fields(tools)} | paths
-        known |= {"python": PEERS_PYTHON, "load": LOAD, "pack_peers": PACK_PEERS}
-        return [word.format(**known) for word in words]
+        return [word.format(**known, python=PEERS_PYTHON, peer=PEER) for word in words]
 
-    def command(self, tools, source, out="", original=""):
-        return self.filled(self.argv, tools, source=source, out=out, original=original)
+    def command(self, tools, source, out="", original="", round=0):
+        return self.filled(self.argv, tools, source=source, out=out, original=original, round=round)
 
     def woken(self, tools):
         return self.filled(self.wake, tools)
@@ -55,15 +55,16 @@ class Contender:
     def missing(self, tools):
         """Why it cannot run here, or nothing."""
         if self.peer:
-            return version_of(*self.peer)[1]
+            return peer_version(self.peer)[1]
         program = self.program or self.filled(self.argv[:1], tools)[0]
         return None if shutil.which(program) else f"{program} is not installed"
 
-    def version(self):
-        """{what it is called: its version}, of what is not packhorse."""
+    def version(self, tools):
         if self.peer:
-            return {self.peer[1]: version_of(*self.peer)[0]}
-        return {self.program: first_line(self.program, self.version_option)} if self.program else {}
+            return peer_version(self.peer)[0]
+        if self.program:
+            return first_line(self.program, self.version_option)
+        return packhorse_versions(tools.packhorse).split(" (")[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +90,11 @@ class Suite:
     entries: tuple
     rows: tuple = ()
     cache: str = "warm"
-    place: str = "disk"  # of the output; or "memory"
+    unit: str = "images/s"
+    field: str = "images_per_s"  # of the runs, that has this unit
+    side: int = 0  # of the crops
+    tables: tuple = ()  # functions: the suite in JSON -> Markdown (tables.py)
+    session: Callable | None = None  # where it is another one than the bench's
 
 
 def by_name(*suites):
@@ -100,5 +105,6 @@ def versions(settings, contenders):
     """Of packhorse with its libraries, of the contenders that ran, and of Python."""
     found = {"packhorse": packhorse_versions(settings.tools.packhorse)}
     for contender in contenders:
-        found |= contender.version()
+        if contender.peer or contender.program:
+            found[contender.peer or contender.program] = contender.version(settings.tools)
     return found | {"python": platform.python_version()}

@@ -25,30 +25,24 @@ def machine_busy():
     return (user + nice + system + irq + softirq) / TICKS
 
 
-def processes():
-    """Of each process: (parent, CPU ticks, with those of its ended children)."""
-    found = {}
+def stats():
+    """The fields of /proc/PID/stat behind the name, of each process: state, parent, group, ..."""
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/stat") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
+                yield int(name), file.read().rsplit(")", 1)[1].split()
         except OSError:
             continue  # it has ended
-        found[int(name)] = (int(fields[1]), sum(map(int, fields[11:15])))
-    return found
+
+
+def processes():
+    """Of each process: (parent, CPU ticks, with those of its ended children)."""
+    return {pid: (int(fields[1]), sum(map(int, fields[11:15]))) for pid, fields in stats()}
 
 
 def group_lives(group):
     """Whether a process of the group still has memory: one that has ended and was not waited for has none."""
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as file:
-                state, _, found = file.read().rsplit(")", 1)[1].split()[:3]
-        except OSError:
-            continue  # it has ended
-        if int(found) == group and state not in "ZX":
-            return True
-    return False
+    return any(int(fields[2]) == group and fields[0] not in "ZX" for _, fields in stats())
 
 
 def tree_of(root, found):

@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -21,22 +22,60 @@
 #include <span>
 #include <thread>
 
-#include "crop_scaler.h"
 #include "jpeg/encode/transcode.h"
+#include "packhorse/base/file.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/jpeg/decoder.h"
 #include "packhorse/transforms/transform.h"
-#include "photos.h"
 
 namespace {
 
 namespace jpeg = packhorse::jpeg;
 namespace encode = packhorse::encode;
-using packhorse::bench::CropScaler;
-using packhorse::bench::draw_crop;
-using packhorse::bench::File;
-using packhorse::bench::jpegs_in;
+using File = std::vector<std::byte>;
 using Pixels = std::vector<std::uint8_t>;
+
+struct Jpeg {
+  File file;
+  packhorse::ImageInfo info;
+};
+
+/// The first `limit` JPEGs of a folder and those in it, by path, but for CMYK.
+std::vector<Jpeg> jpegs_in(const std::filesystem::path& folder, std::size_t limit) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Jpeg> jpegs;
+  for (const std::filesystem::path& path : paths) {
+    if (jpegs.size() == limit) break;
+    File file = packhorse::read_file(path);
+    const packhorse::ProbeResult probe = packhorse::probe_image(file);
+    if (!probe.info || probe.info->kind != packhorse::ImageKind::kJpeg ||
+        probe.info->components == 4)
+      continue;
+    jpegs.push_back({std::move(file), *probe.info});
+  }
+  return jpegs;
+}
+
+/// The crop of a RandomResizedCrop, as torchvision draws it: 8 to 100 % of the area, sides of 3:4
+/// to 4:3.
+jpeg::Window draw_crop(std::uint32_t width, std::uint32_t height, std::mt19937& random) {
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double area = width * double{1} * height * (0.08 + 0.92 * unit(random));
+    const double ratio = std::exp((2 * unit(random) - 1) * std::log(4.0 / 3));
+    const auto w = static_cast<std::uint32_t>(std::lround(std::sqrt(area * ratio)));
+    const auto h = static_cast<std::uint32_t>(std::lround(std::sqrt(area / ratio)));
+    if (w == 0 || h == 0 || w > width || h > height) continue;
+    return {static_cast<std::uint32_t>(unit(random) * (width - w)),
+            static_cast<std::uint32_t>(unit(random) * (height - h)), w, h};
+  }
+  return {0, 0, width, height};
+}
 
 struct Picture {
   File file;
@@ -117,7 +156,6 @@ void by_ours(const File& file, const jpeg::Window& window, bool whole, jpeg::Scr
 struct Worker {
   jpeg::Scratch scratch;
   Pixels pixels;
-  CropScaler crop_first, by_rows;
   encode::ScanCoder coder;
   File output;
 };
@@ -147,17 +185,6 @@ void add_decoders(const std::string& name, Picture Photo::*which, std::vector<Co
                  }});
 }
 
-void add_scalers(const std::string& name, Picture Photo::*which, std::vector<Contender>& all) {
-  all.push_back({name + ", scaled: the crop first", [=](const Photo& photo, Worker& w) {
-                   const Picture& p = photo.*which;
-                   w.crop_first.run(p.file, p.width, p.height, p.crop, CropScaler::kCropFirst);
-                 }});
-  all.push_back({name + ", scaled: row by row", [=](const Photo& photo, Worker& w) {
-                   const Picture& p = photo.*which;
-                   w.by_rows.run(p.file, p.width, p.height, p.crop, CropScaler::kRowByRow);
-                 }});
-}
-
 /// What `packhorse pack --image roi` does.
 void add_transcoders(std::vector<Contender>& all) {
   all.push_back({"transcode: through libjpeg-turbo", [](const Photo& photo, Worker& w) {
@@ -176,7 +203,6 @@ std::vector<Contender> contenders() {
                                     {"roi", &Photo::roi},
                                     {"short side 256", &Photo::small}}) {
     add_decoders(name, which, all);
-    add_scalers(name, which, all);
   }
   return all;
 }
@@ -235,8 +261,6 @@ int main(int argc, char** argv) {
     }
     nlohmann::ordered_json result{{"photos", photos.size()}, {"threads", workers.size()}};
     for (const Contender& contender : all) result["rates"][contender.name] = contender.rates;
-    result["memory"] = {{"the crop first", workers[0].crop_first.kept_bytes()},
-                        {"row by row", workers[0].by_rows.kept_bytes()}};
     fmt::print("{}\n", result.dump());
     return 0;
   } catch (const std::exception& error) {

@@ -8,17 +8,15 @@ docs/measured/packing.md says what each suite does. Needs Python 3.11 and, for t
 """
 
 import sys
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from common import program  # noqa: E402
-from session import BOOK, PackSession  # noqa: E402
+from common.packing import PackSession  # noqa: E402
 from suites import SUITES  # noqa: E402
 
-BENCH = program.Bench(__doc__.split("\n")[0], SUITES, BOOK, PackSession, rounds=3)
-parse = partial(program.parse, BENCH)
+BENCH = program.Bench("pack", __doc__.split("\n")[0], SUITES, PackSession, rounds=3)
 
 if __name__ == "__main__":
     program.main(BENCH)

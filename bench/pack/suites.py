@@ -2,13 +2,21 @@
 
 from common.data import FORMATS
 from common.inputs import resize_options
-from common.rows import duration, growth, peak, slowdown, speed
+from common.commands import packer
+from common.packing import packhorse
+from common.rows import peak, speed
 from common.suite import Entry, Suite, by_name
-from contenders import describe, jpegtran, packhorse, peer, sha256sum, tar, verify
+from common.tables import bars, seconds_of
+from system import jpegtran, sha256sum, tar, verify
 
 ONE_SHARD, SMALL_SHARDS = "1TiB", "4MiB"
-SIZES = (250_000, 500_000, 1_000_000)
-LINEAR = 1.1  # as much as the noise that is marked
+
+
+TABLES = (bars(("seconds, ours", seconds_of("subject")), ("seconds, theirs", seconds_of("against"))),)
+
+
+def suite(*about, **more):
+    return Suite(*about, **more, unit="s", field="seconds", tables=TABLES)
 
 
 def on(data, count, *contenders):
@@ -16,12 +24,12 @@ def on(data, count, *contenders):
 
 
 def photos():
-    peers = ("webdataset", "py-lmdb", "h5py", "litdata", "mds", "ffcv")
+    peers = (packer(name) for name in ("webdataset", "py-lmdb", "h5py", "litdata", "mds", "ffcv"))
     ours = [packhorse(form, form) for form in FORMATS]
-    return Suite(
+    return suite(
         "photos",
         "10,000 ImageNet photos, 1.1 GB",
-        on("photos", 10_000, *ours, tar(), *map(peer, peers)),
+        on("photos", 10_000, *ours, tar(), *peers),
         (
             *(speed(form, "tar", 0.95) for form in FORMATS),
             speed("wds", "webdataset", 1.8),
@@ -35,17 +43,16 @@ def photos():
 def tmpfs():
     jobs = {"1 job": 1.0, "2 jobs": 1.6}
     ours = [packhorse(f"{form}, {j}", form, jobs=j[0]) for form in FORMATS for j in jobs]
-    return Suite(
+    return suite(
         "tmpfs",
         "the same photos on a tmpfs",
         on("photos in memory", 10_000, *ours, tar()),
         tuple(speed(f"{form}, {j}", "tar", bar) for form in FORMATS for j, bar in jobs.items()),
-        place="memory",
     )
 
 
 def cifar(cache, bar):
-    return Suite(
+    return suite(
         f"cifar-{cache}",
         f"60,000 small files of CIFAR-10, {cache} cache",
         on("cifar", 60_000, packhorse("wds", "wds"), tar()),
@@ -55,7 +62,7 @@ def cifar(cache, bar):
 
 
 def transcode():
-    return Suite(
+    return suite(
         "roi",
         "2,000 ImageNet photos, `--image roi`",
         on("photos", 2000, packhorse("roi", "wds", "--image", "roi"), jpegtran()),
@@ -64,10 +71,10 @@ def transcode():
 
 
 def resize():
-    return Suite(
+    return suite(
         "resize",
         "2,000 ImageNet photos, `--image resize --short-side 256`",
-        on("photos", 2000, packhorse("resize", "wds", *resize_options()), peer("opencv")),
+        on("photos", 2000, packhorse("resize", "wds", *resize_options()), packer("opencv")),
         (speed("resize", "opencv", 1.5),),
     )
 
@@ -75,7 +82,7 @@ def resize():
 def verification(cache):
     pairs = [(verify(form), sha256sum(f"sha256sum, {form}")) for form in FORMATS]
     entries = [entry for form, pair in zip(FORMATS, pairs) for entry in on(f"packed {form}", 10_000, *pair)]
-    return Suite(
+    return suite(
         f"verify-{cache}",
         f"`inspect --verify full` of the same photos, packed, {cache} cache",
         tuple(entries),
@@ -91,35 +98,13 @@ def memory():
         for form in FORMATS
         for name, size in shards.items()
     ]
-    return Suite(
+    return suite(
         "memory",
         "peak memory on 100,000 files, 11 GB, 2 jobs",
         on("linked photos", 100_000, *ours),
         tuple(peak(contender.name, 512) for contender in ours),
         cache="any",
     )
-
-
-def million():
-    works = {"dry run": ("wds", "--dry-run")} | {form: (form, "--shard-bytes", ONE_SHARD) for form in FORMATS}
-    largest_first = sorted(SIZES, reverse=True)  # the smaller folders are made of links into the largest
-    entries = [
-        Entry(packhorse(f"{work}, {size // 1000}k", *options), "tiny", size)
-        for work, options in works.items()
-        for size in largest_first
-    ]
-    rows = []
-    for work in works:
-        quarter, half, whole = (f"{work}, {size // 1000}k" for size in SIZES)
-        rows += [growth(whole, quarter, 200), slowdown(half, quarter, LINEAR), slowdown(whole, quarter, LINEAR)]
-    title = "1,000,000 tiny files on a tmpfs, all in one shard"
-    return Suite("million", title, tuple(entries), tuple(rows), place="memory")
-
-
-def summary():
-    entries = [entry for form in FORMATS for entry in on(f"packed tiny {form}", 1_000_000, describe(form))]
-    rows = tuple(duration(entry.name, 0.2) for entry in entries)
-    return Suite("summary", "`inspect` of 1,000,000 samples", tuple(entries), rows)
 
 
 SUITES = by_name(
@@ -132,6 +117,4 @@ SUITES = by_name(
     verification("warm"),
     verification("cold"),
     memory(),
-    million(),
-    summary(),
 )

@@ -2,7 +2,7 @@
 
     python3 bench/peers list                          what there is to measure
     python3 bench/peers run verify                    does each deliver all samples, with their labels?
-    python3 bench/peers run photos --copies 5 --repeats 1
+    python3 bench/peers run photos --scale 0.1 --repeats 1
     python3 bench/peers run all --json build/peers-bench.json
     python3 bench/peers report build/peers-bench.json --write docs/measured/peers.md
 
@@ -10,24 +10,14 @@ docs/measured/peers.md says how. Needs Python 3.11 and bench/setup; what is not 
 """
 
 import sys
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from common import program  # noqa: E402
-from common.machine import packhorse_versions  # noqa: E402
-from report import BOOK, ROUNDS  # noqa: E402
-from suites import COPIES, SUITES  # noqa: E402
-
-
-def share_of_copies(text):
-    return program.positive(text) / COPIES
-
-
-def add_options(run):
-    about = f"of each photo (default {COPIES}); of CIFAR-10, N {COPIES}ths"
-    run.add_argument("--copies", type=share_of_copies, dest="scale", metavar="N", help=about)
+from common.environment import packhorse_versions  # noqa: E402
+from common.reading import PassSession  # noqa: E402
+from suites import SUITES  # noqa: E402
 
 
 def versions(settings, contenders):
@@ -36,16 +26,8 @@ def versions(settings, contenders):
 
 
 BENCH = program.Bench(
-    summary=__doc__.split("\n")[0],
-    suites=SUITES,
-    book=BOOK,
-    session=lambda suite, settings: suite.session(suite, settings),
-    rounds=ROUNDS,
-    seconds=5.0,
-    add_options=add_options,
-    versions=versions,
+    "peers", __doc__.split("\n")[0], SUITES, PassSession, rounds=5, least=5, seconds=5.0, versions=versions
 )
-parse = partial(program.parse, BENCH)
 
 if __name__ == "__main__":
     program.main(BENCH)

@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""A training on the CPU, as JSON: the seconds of each epoch, and the share of test pictures that are recognised.
+"""A small network learns CIFAR-10 on the CPU, as JSON: the seconds of each epoch, and the share of test pictures that are
+recognised.
 
-    train.py loader TASK TRAIN TEST EPOCHS WORKERS SEED      packhorse.Loader over packed datasets
-    train.py folder TASK TRAIN TEST EPOCHS WORKERS SEED      DataLoader over torchvision's ImageFolder
-    train.py nothing TASK TRAIN TEST EPOCHS WORKERS SEED     the first batch of the loader again and again: no reading
-
-TASK is smallnet or resnet18: TASKS below.
+    train.py loader DATA EPOCHS WORKERS SEED      packhorse.Loader over the packed datasets DATA/train and DATA/test
+    train.py folder DATA EPOCHS WORKERS SEED      DataLoader over torchvision's ImageFolder
+    train.py nothing DATA EPOCHS WORKERS SEED     the first batch of the loader again and again: no reading
 """
 
-import dataclasses
 import json
 import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 
-import torch
-import torchvision
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import torch  # noqa: E402
+import torchvision  # noqa: E402
+from contenders.packhorse_loader import packhorse  # noqa: E402
+from torchvision import transforms  # noqa: E402
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -29,88 +31,26 @@ def smallnet():
     return torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(64, 10))
 
 
-@dataclasses.dataclass(frozen=True)
-class Task:
-    network: Callable
-    batch: int
-    rate: float  # of learning, at its highest
-    crops: Callable  # torchvision's or packhorse's module -> of a training, of a test
-
-
-TASKS = {
-    "smallnet": Task(smallnet, 128, 0.1, lambda known: (known.pad_crop(32), known.centre(32, 32))),
-    "resnet18": Task(lambda: torchvision.models.resnet18(num_classes=10), 64, 0.05, lambda known: (known.crop(32), known.centre(32, 36))),
+BATCH, RATE = 128, 0.1  # of learning, at its highest
+FOLDER_STEPS = {
+    True: [transforms.RandomCrop(32, padding=4), transforms.RandomHorizontalFlip()],  # in training
+    False: [transforms.CenterCrop(32)],
 }
+OUR_STEPS = {True: packhorse.PadCrop(32, 4), False: packhorse.ResizeCenterCrop(32, 32)}
 
 
-class Folders:
-    """What a script has that reads folders."""
-
-    @staticmethod
-    def crop(side):
-        transforms = torchvision.transforms
-        return [transforms.RandomResizedCrop(side, antialias=True), transforms.RandomHorizontalFlip()]
-
-    @staticmethod
-    def pad_crop(side):
-        return [torchvision.transforms.RandomCrop(side, padding=4), torchvision.transforms.RandomHorizontalFlip()]
-
-    @staticmethod
-    def centre(side, resize):
-        return [torchvision.transforms.Resize(resize, antialias=True), torchvision.transforms.CenterCrop(side)]
-
-    @staticmethod
-    def batches(path, steps, batch, workers, seed, train):
-        transforms = torchvision.transforms
-        steps = transforms.Compose([*steps, transforms.ToTensor(), transforms.Normalize(MEAN, STD)])
-        dataset = torchvision.datasets.ImageFolder(path, steps)
-        return torch.utils.data.DataLoader(
-            dataset, batch, shuffle=train, drop_last=train, num_workers=workers, persistent_workers=True
-        )
+def from_folder(path, workers, seed, train):
+    steps = [*FOLDER_STEPS[train], transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
+    dataset = torchvision.datasets.ImageFolder(path, transforms.Compose(steps))
+    return torch.utils.data.DataLoader(
+        dataset, BATCH, shuffle=train, drop_last=train, num_workers=workers, persistent_workers=True
+    )
 
 
-class Packed:
-    """The same, of packhorse."""
-
-    @staticmethod
-    def crop(side):
-        import packhorse
-
-        return packhorse.RandomResizedCrop(side)
-
-    @staticmethod
-    def pad_crop(side):
-        import packhorse
-
-        return packhorse.PadCrop(side, 4)
-
-    @staticmethod
-    def centre(side, resize):
-        import packhorse
-
-        return packhorse.ResizeCenterCrop(side, resize)
-
-    @staticmethod
-    def batches(path, augment, batch, workers, seed, train):
-        import packhorse
-
-        numbers = {"dtype": "float32", "mean": MEAN, "std": STD}
-        return packhorse.Loader(
-            path, batch, augment=augment, workers=workers, seed=seed, shuffle=train, drop_last=train, **numbers
-        )
-
-
-class Again:
-    """The first batch of a loader, as often as the loader has batches."""
-
-    def __init__(self, batches):
-        self.batch, self.length = next(iter(batches)), len(batches)
-
-    def __len__(self):
-        return self.length
-
-    def __iter__(self):
-        return iter([self.batch] * self.length)
+def from_packed(path, workers, seed, train):
+    numbers = {"dtype": "float32", "mean": MEAN, "std": STD}
+    order = {"shuffle": train, "drop_last": train, "seed": seed}
+    return packhorse.Loader(path, BATCH, augment=OUR_STEPS[train], workers=workers, **order, **numbers)
 
 
 def right_share(model, batches):
@@ -123,17 +63,16 @@ def right_share(model, batches):
     return right / count
 
 
-def main(kind, task, train, test, epochs, workers, seed):
-    epochs, workers, seed, task = int(epochs), int(workers), int(seed), TASKS[task]
+def main(kind, data, epochs, workers, seed):
+    epochs, workers, seed = int(epochs), int(workers), int(seed)
     torch.manual_seed(seed)
-    known = Folders if kind == "folder" else Packed
-    steps, centre = task.crops(known)
-    batches = known.batches(train, steps, task.batch, workers, seed, True)
+    read = from_folder if kind == "folder" else from_packed
+    batches = read(Path(data) / "train", workers, seed, True)
     if kind == "nothing":
-        batches = Again(batches)
-    model = task.network().to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9, weight_decay=5e-4)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, task.rate, total_steps=epochs * len(batches))
+        batches = [next(iter(batches))] * len(batches)
+    model = smallnet().to(memory_format=torch.channels_last)
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=0.9, weight_decay=5e-4)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=epochs * len(batches))
     seconds, images_seen = [], 0
     for _ in range(epochs):
         begin = time.perf_counter()
@@ -146,7 +85,7 @@ def main(kind, task, train, test, epochs, workers, seed):
             schedule.step()
             images_seen += len(labels)
         seconds.append(time.perf_counter() - begin)
-    right = right_share(model, known.batches(test, centre, task.batch, workers, seed, False))
+    right = None if kind == "nothing" else right_share(model, read(Path(data) / "test", workers, seed, False))
     print(json.dumps({"seconds": seconds, "images": images_seen // epochs, "right": right}))
 
 

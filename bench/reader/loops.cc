@@ -1,9 +1,6 @@
 #include "loops.h"
 
-#include <cstdio>
-// jpeglib.h wants stdio's types to be there.
 #include <fmt/format.h>
-#include <jpeglib.h>
 #include <sys/resource.h>
 
 #include <cstring>
@@ -43,51 +40,6 @@ class Loop : public program::Command {
   virtual LoopCost measured() = 0;
   std::string input_, split_;
   LoopOptions options_;
-};
-
-/// Decodes whole JPEGs with libjpeg as it comes. Damage ends the program, as libjpeg's default is.
-class WholeDecoder {
- public:
-  explicit WholeDecoder(const std::vector<std::vector<std::byte>>& files) : files_(&files) {}
-
-  void operator()(std::uint64_t, std::uint64_t sample, std::uint64_t) {
-    const std::vector<std::byte>& file = (*files_)[sample];
-    jpeg_decompress_struct jpeg{};
-    jpeg_error_mgr errors{};
-    jpeg.err = jpeg_std_error(&errors);
-    jpeg_create_decompress(&jpeg);
-    jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-    jpeg_read_header(&jpeg, TRUE);
-    const bool four = jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK;
-    jpeg.out_color_space = four ? JCS_CMYK : JCS_RGB;
-    jpeg_start_decompress(&jpeg);
-    const std::size_t row =
-        std::size_t{jpeg.output_width} * static_cast<std::size_t>(jpeg.output_components);
-    if (pixels_.size() < row * jpeg.output_height) pixels_.resize(row * jpeg.output_height);
-    while (jpeg.output_scanline < jpeg.output_height) {
-      JSAMPROW line = pixels_.data() + row * jpeg.output_scanline;
-      jpeg_read_scanlines(&jpeg, &line, 1);
-    }
-    jpeg_finish_decompress(&jpeg);
-    jpeg_destroy_decompress(&jpeg);
-  }
-
- private:
-  const std::vector<std::vector<std::byte>>* files_;
-  std::vector<JSAMPLE> pixels_;
-};
-
-/// Files in memory -> RGB, no crop and no resize: what any reader that decodes whole pictures must
-/// at least do.
-class DecodeLoop final : public Loop {
-  LoopCost measured() override {
-    const auto dataset = reader::Dataset::open(input_, split_);
-    std::vector<std::vector<std::byte>> files(dataset->size());
-    for (std::size_t i = 0; i < files.size(); ++i) dataset->read(i, files[i]);
-    std::vector<WholeDecoder> workers(static_cast<std::size_t>(options_.threads),
-                                      WholeDecoder(files));
-    return run_epochs(files.size(), options_, workers);
-  }
 };
 
 /// The ranges of the images in mapped shards, copied out and not looked at: memory's own speed.
@@ -169,7 +121,6 @@ Json cost_json(const LoopCost& cost) {
           {"cpu_s", cost.cpu_s}};
 }
 
-std::unique_ptr<program::Command> make_decode_loop() { return std::make_unique<DecodeLoop>(); }
 std::unique_ptr<program::Command> make_copy_loop() { return std::make_unique<CopyLoop>(); }
 std::unique_ptr<program::Command> make_pixels_loop() { return std::make_unique<PixelsLoop>(); }
 

@@ -9,7 +9,7 @@
 #include "common/program.h"
 #include "packhorse/base/permutation.h"
 
-/// Loops that do a loader's work without a loader: what its figures are held against.
+/// Loops that do a loader's work without a loader, which its figures are compared with.
 namespace packhorse::bench {
 
 struct LoopOptions {
@@ -60,10 +60,8 @@ LoopCost run_epochs(std::uint64_t samples, const LoopOptions& options,
   return cost;
 }
 
-std::unique_ptr<program::Command> make_decode_loop();  ///< `decode`
 std::unique_ptr<program::Command> make_copy_loop();    ///< `copy`
 std::unique_ptr<program::Command> make_pixels_loop();  ///< `pixels`
-std::unique_ptr<program::Command> make_start();        ///< `start`
-std::unique_ptr<program::Command> make_fetch();        ///< `fetch`
+std::unique_ptr<program::Command> make_open();         ///< `open`
 
 }  // namespace packhorse::bench

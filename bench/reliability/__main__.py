@@ -6,7 +6,6 @@
 docs/reliability.md says what is measured. Needs h5py and lmdb, which scripts/setup brings.
 """
 
-import json
 import os
 import shutil
 import sys
@@ -20,7 +19,7 @@ import ours  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
 from common.environment import ROOT, built  # noqa: E402
-from common.markdown import parser, show  # noqa: E402
+from common.page import parser, show  # noqa: E402
 
 FORMATS = {"wds": (), "wds-zstd": ("--compress", "zstd"), "lmdb": (), "lmdb-members": (), "hdf5": ()}
 
@@ -35,7 +34,6 @@ def parse():
     arguments.add_argument("--bin", type=Path, default=built("packhorse").parent, metavar="DIR", help="the programs")
     arguments.add_argument("--photos", type=Path, metavar="DIR", help="a class folder instead of imagenet200")
     arguments.add_argument("--scratch", type=Path, default=Path("/dev/shm"), metavar="DIR", help="default /dev/shm")
-    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the counts to FILE")
     options = arguments.parse_args()
     data = Path(os.environ.get("PACKHORSE_TEST_DATA", ROOT / "build/test-data"))
     options.photos = options.photos or data / "imagenet/imagenet200"
@@ -50,9 +48,9 @@ def measure(form, options, scratch):
     plan = damages.plan(dataset, options.flips, options.cuts, f"{options.seed} {form}")
     print(f"{form}: {len(plan)} damages, packhorse ...", file=sys.stderr)
     result = {"format": form, "ours": ours.judge(options, dataset, plan)}
-    for peer in peers.of_format(form):
-        print(f"{form}: {len(plan)} damages, {peer.name} ...", file=sys.stderr)
-        result.setdefault("peers", []).append({"name": peer.name, **peers.judge(peer, dataset, plan, options.jobs)})
+    if form in peers.READERS:
+        print(f"{form}: {len(plan)} damages, another reader ...", file=sys.stderr)
+        result["peer"] = peers.judge(form, dataset, plan, options.jobs)
     shutil.rmtree(dataset)
     return result
 
@@ -61,17 +59,13 @@ def main():
     options = parse()
     with tempfile.TemporaryDirectory(prefix="packhorse-reliability-", dir=options.scratch) as scratch:
         results = {
-            "bench": "reliability",
-            "schema": 1,
             "flips": options.flips,
             "cuts": options.cuts,
             "seed": options.seed,
             "versions": {"packhorse": ours.version(options), **peers.versions()},
             "formats": [measure(form, options, Path(scratch)) for form in options.formats],
         }
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
-    show(options, "reliability", report.text(results))
+    show(options, "reliability", report.text(results), results)
     return 0 if report.is_good(results) else 1
 
 

@@ -3,7 +3,7 @@ calls both, thousands of times in one process."""
 
 import subprocess
 
-from common.machine import first_line
+from common.environment import first_line
 
 
 def version(options):

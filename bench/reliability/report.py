@@ -1,6 +1,6 @@
 """The results as Markdown."""
 
-from common.markdown import table
+from common.page import table
 
 
 def commas(number):
@@ -32,9 +32,9 @@ PEERS = {  # heading -> a field of a peer's counts
 
 def peer_rows(results):
     for entry in results["formats"]:
-        for c in entry.get("peers", []):
-            counts = [c[field] for field in PEERS.values()]
-            yield [f"`{entry['format']}`", c["name"], commas(sum(counts)), *map(commas, counts)]
+        if peer := entry.get("peer"):
+            counts = [peer[field] for field in PEERS.values()]
+            yield [f"`{entry['format']}`", peer["name"], commas(sum(counts)), *map(commas, counts)]
 
 
 def text(results):

@@ -1,185 +1,173 @@
-"""What reads from the storage: programs that bring one object here, and loaders that read an epoch of pictures."""
+"""What reads from the storage and writes to it: programs that bring one object here, loaders that read an epoch of
+pictures, and ways to pack."""
 
 import dataclasses
 import hashlib
-import os
+import json
 import shlex
-import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from common.environment import LOAD, PEERS_PYTHON, TEST_SERVERS, built, version_of
-from common.loaders import REMOTE_NAMES
-
-sys.path.insert(1, str(TEST_SERVERS))
-
-import servers  # noqa: E402
+from common.data import files_below
+from common.environment import PEER, PEERS_PYTHON, built, packhorse_version, peer_version
+from common.measure import Failed
+from common.suite import Contender
+from session import CONNECTIONS, servers
 
 PART = 4 << 20  # bytes of a range
-SHARD_BYTES = 16 << 20  # there are several, though the dataset is small
 PACKED_SHARD_BYTES = 64 << 20  # of what is packed to the bucket
 
 
-class Unavailable(Exception):
-    """A contender that cannot run here; the text says why."""
-
-
 @dataclasses.dataclass(frozen=True)
-class Task:
-    """An object, or what lies below a key, and where it goes: an empty folder."""
+class Remote(Contender):
+    build: Callable | None = None  # a task -> the command
+    needs: str = ""  # a program
+    from_bucket: bool = True
 
-    endpoint: str
-    bucket: str
-    key: str
-    bytes: int
-    out: Path
-    connections: int
+    def missing(self, tools):
+        if self.peer:
+            return peer_version(self.peer)[1]
+        try:
+            return found(self.needs) and None if self.needs else None
+        except servers.Missing as missing:
+            return f"{missing}, or bench/setup"
 
-    @property
-    def url(self):
-        return f"{self.endpoint}/{self.bucket}/{self.key}"
-
-    @property
-    def s3(self):
-        return f"s3://{self.bucket}/{self.key}"
+    def version(self, tools):
+        return peer_version(self.peer)[0] if self.peer else packhorse_version()
 
 
-OURS = "packhorse copy"
-
-
-def packhorse(task):
-    """The dataset whose only shard is the object, with the proof that it is the right one."""
-    dataset = task.s3.rpartition("/")[0]
-    return [str(built("packhorse")), "copy", dataset, str(task.out / "copy"), "--no-sign-request", "--quiet"]
-
-
-def program(name):
+def found(name):
     """A program of the peers' environment, of .venv or of the system."""
     beside = PEERS_PYTHON.parent / name
-    if beside.exists():
-        return str(beside)
-    try:
-        return servers.program(name)
-    except servers.Missing as missing:
-        raise Unavailable(f"{missing}, or bench/setup") from missing
+    return str(beside) if beside.exists() else servers.program(name)
+
+
+def digest(folder):
+    """The SHA-256 of all files of a folder, one behind the other; of a dataset, of its shards."""
+    hasher = hashlib.sha256()
+    files = sorted(map(Path, files_below(folder)))
+    for path in [path for path in files if path.suffix == ".tar"] or files:
+        with open(path, "rb") as file:
+            while data := file.read(1 << 20):
+                hasher.update(data)
+    return hasher.hexdigest()
+
+
+# --- one object: the only shard of a dataset
+
+SHARD = "shard-000000.tar"
+
+
+def brought(printed, task, cost):
+    if digest(task.out) != digest(task.local):
+        raise Failed("what it brought is not the object")
+    size = (task.local / SHARD).stat().st_size
+    return {"mb_per_s": size / cost.seconds / 1e6, "cpu_s_per_gb": cost.cpu_seconds / size * 1e9}
+
+
+def packhorse_copy(task):
+    """With the proof that it is the right one."""
+    return [str(built("packhorse")), "copy", task.source, str(task.out / "copy"), "--no-sign-request", "--quiet"]
 
 
 def curl(connections):
     """One curl, ranges of PART bytes, so many at once."""
 
     def command(task):
-        lines = []
-        for begin in range(0, task.bytes, PART):
-            last = min(begin + PART, task.bytes) - 1
+        lines, size = [], (task.local / SHARD).stat().st_size
+        for begin in range(0, size, PART):
             part = task.out / f"part-{begin // PART:06}"
-            lines += [f'url = "{task.url}"', f'range = "{begin}-{last}"', f'output = "{part}"', "fail", "silent", "next"]
+            url = f"{task.endpoint}/{task.source.removeprefix('s3://')}/{SHARD}"
+            lines += [f'url = "{url}"', f'range = "{begin}-{min(begin + PART, size) - 1}"', f'output = "{part}"']
+            lines += ["fail", "silent", "next"]
         plan = task.out.parent / "curl.txt"
         plan.write_text("\n".join(lines[:-1]) + "\n")
         parallel = ["--parallel", "--parallel-immediate", "--parallel-max", str(connections)]
-        return [program("curl"), *parallel, "--config", str(plan)]
+        return [found("curl"), *parallel, "--config", str(plan)]
 
     return command
 
 
-def s5cmd(task):
-    return [program("s5cmd"), "--endpoint-url", task.endpoint, "--no-sign-request", "cp", "--concurrency",
-            str(task.connections), "--part-size", str(PART >> 20), task.s3, f"{task.out}/"]  # fmt: skip
+def s5cmd(task, *words):
+    return [found("s5cmd"), "--endpoint-url", task.endpoint, *words]
 
 
-def fetchers(connections):
-    """name -> a command for a task; the baselines first."""
-    return {
-        "curl, 1 connection": curl(1),
-        f"curl, {connections} connections": curl(connections),
-        f"s5cmd, {connections} connections": s5cmd,
-        OURS: packhorse,
-    }
+def s5cmd_get(task):
+    part = ["--concurrency", str(CONNECTIONS), "--part-size", str(PART >> 20)]
+    return s5cmd(task, "--no-sign-request", "cp", *part, f"{task.source}/{SHARD}", f"{task.out}/")
 
 
-TO_DISK = "to the disk"
-UPLOAD = "s5cmd to the bucket, of what is packed already"
-
-
-def packers(packhorse, source, packed):
-    """name -> a command for a task, whose key is where the dataset goes. `packed`: the dataset that comes of it."""
-
-    def pack(*words):
-        shards = ["--shard-bytes", PACKED_SHARD_BYTES]
-        return [*map(str, [packhorse, "pack", source, *words, "--format", "wds", *shards, "--quiet"])]
-
-    def to_disk(task):
-        return pack(task.out / "packed")
-
-    def sent(task, folder):
-        return [program("s5cmd"), "--endpoint-url", task.endpoint, "cp", "--concurrency", str(task.connections),
-                f"{folder}/", f"{task.s3}/"]  # fmt: skip
-
-    def upload(task):
-        if not packed.exists():
-            subprocess.run(pack(packed), check=True)
-        return sent(task, packed)
-
-    def then_s5cmd(task):
-        return ["sh", "-ec", f"{shlex.join(to_disk(task))} && {shlex.join(sent(task, task.out / 'packed'))}"]
-
-    def to_bucket(task):
-        return pack(task.s3, "--staging", task.out / "staging", "--no-cache")
-
-    return {
-        TO_DISK: to_disk,
-        UPLOAD: upload,
-        "to the disk, then s5cmd to the bucket": then_s5cmd,
-        "straight to the bucket": to_bucket,
-    }
-
-
-def loader(name):
-    """A loader of common/loaders, cold: one epoch from opening on."""
-
-    def command(task, jobs):
-        _, reason = version_of(LOAD, name)
-        if reason:
-            raise Unavailable(reason)
-        return [str(PEERS_PYTHON), str(LOAD), "run", name, task.s3, str(jobs), "0", "--cold", "--scratch", str(task.out)]
-
-    return command
-
-
-LOADERS = {name: loader(name) for name in REMOTE_NAMES if not name.endswith("PIL")}
-LOCAL = "packhorse.Loader, local disk"
-# What each of them reads: a form of forms.py.
-FORM_OF = {
-    "webdataset": "webdataset",
-    "MDS": "mds",
-    "LitData": "litdata",
-    "s3torchconnector": "files",
-    "packhorse.Loader": "packhorse",
+FETCHERS = {
+    "curl, 1 connection": (curl(1), "curl"),
+    f"curl, {CONNECTIONS} connections": (curl(CONNECTIONS), "curl"),
+    f"s5cmd, {CONNECTIONS} connections": (s5cmd_get, "s5cmd"),
+    "packhorse copy": (packhorse_copy, ""),
 }
 
 
-def readers(dataset):
-    """name -> a command for a task and a number of processes. `dataset`: ours on the disk, for comparison."""
-    here = loader("packhorse.Loader")
-
-    def local(task, jobs):
-        return [str(dataset) if word == task.s3 else word for word in here(task, jobs)]
-
-    return {**LOADERS, LOCAL: local}
+def fetchers():
+    return [Remote(name, (), name, brought, build=build, needs=needs) for name, (build, needs) in FETCHERS.items()]
 
 
-def digest(folder):
-    """The SHA-256 of all files of a folder, one behind the other; of a dataset, of its shards."""
-    found = hashlib.sha256()
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    for path in [path for path in files if path.suffix == ".tar"] or files:
-        with open(path, "rb") as file:
-            while data := file.read(1 << 20):
-                found.update(data)
-    return found.hexdigest()
+# --- packing
+
+TO_DISK, UPLOAD = "to the disk", "s5cmd to the bucket, of what is packed already"
 
 
-def emptied(folder):
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    return folder
+def sent_bytes(printed, task, cost):
+    return {"mb_per_s": task.bytes / cost.seconds / 1e6, "cpu_s_per_gb": cost.cpu_seconds / task.bytes * 1e9}
+
+
+def pack(task, *words):
+    shards = ["--shard-bytes", PACKED_SHARD_BYTES]
+    return [*map(str, [built("packhorse"), "pack", task.local, *words, "--format", "wds", *shards, "--quiet"])]
+
+
+def to_disk(task):
+    return pack(task, task.out / "packed")
+
+
+def send(task, folder):
+    return s5cmd(task, "cp", "--concurrency", str(CONNECTIONS), f"{folder}/", f"s3://private/{task.key}/")
+
+
+def then_s5cmd(task):
+    return ["sh", "-ec", f"{shlex.join(to_disk(task))} && {shlex.join(send(task, task.out / 'packed'))}"]
+
+
+def to_bucket(task):
+    return pack(task, f"s3://private/{task.key}", "--staging", task.out / "staging", "--no-cache")
+
+
+PACKERS = {
+    TO_DISK: (to_disk, ""),
+    UPLOAD: (lambda task: send(task, task.local), "s5cmd"),  # its form is the packed dataset
+    "to the disk, then s5cmd to the bucket": (then_s5cmd, "s5cmd"),
+    "straight to the bucket": (to_bucket, ""),
+}
+
+
+def packers():
+    return [
+        Remote(name, (), name, sent_bytes, build=build, needs=needs, from_bucket=False)
+        for name, (build, needs) in PACKERS.items()
+    ]
+
+
+# --- epochs
+
+
+def two_epochs(printed, task, cost):
+    run = json.loads(printed)
+    rates = {"images_per_s": run["images_per_s"], "images_per_cpu_s": run["images"] / run["cpu_s"]}
+    return {**rates, "first_batch_s": run["first_batch_s"], "second": run["second"]}
+
+
+def loader(name, peer, from_bucket=True):
+    """Cold: one epoch from opening on, and another one."""
+
+    def command(task):
+        words = [PEERS_PYTHON, PEER, "read", peer, task.source, task.jobs, "0", "--cold", "--scratch", task.out]
+        return [*map(str, words)]
+
+    return Remote(name, (), f"peer.py read '{peer}'", two_epochs, peer=peer, build=command, from_bucket=from_bucket)

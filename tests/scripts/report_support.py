@@ -1,5 +1,4 @@
-"""Documents as packhorse-train prints them, computed from a simple model of a machine, for the tests of scripts/plot
-and bench/study."""
+"""Documents as packhorse-train prints them, computed from a simple model of a machine, for the tests of scripts/plot."""
 
 import json
 import random

@@ -21,7 +21,7 @@ pytest.importorskip("jsonschema", reason="needs scripts/requirements-plot.txt")
 import report_support as made  # noqa: E402
 
 with pytest.MonkeyPatch.context() as path_patch:
-    path_patch.syspath_prepend(str(ROOT / "bench"))
+    path_patch.syspath_prepend(str(ROOT / "scripts"))
     import plot_report.page
     from plot_report import look, prediction, speed, steps, sweep
     from plot_report.documents import Unfit, load
@@ -213,8 +213,7 @@ def test_a_page_over_a_document_is_refused(tmp_path, undrawn):
 
 
 def test_without_its_packages_it_uses_the_venv_or_says_what_to_do(tmp_path):
-    shutil.copytree(ROOT / "bench/plot_report", tmp_path / "bench/plot_report")
-    (tmp_path / "scripts").mkdir()
+    shutil.copytree(ROOT / "scripts/plot_report", tmp_path / "scripts/plot_report")
     shutil.copy(PLOT, tmp_path / "scripts/plot")
     command = [sys.executable, "-S", tmp_path / "scripts/plot", "x.json", "--out", "y.html"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

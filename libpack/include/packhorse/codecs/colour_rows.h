@@ -49,7 +49,7 @@ std::unique_ptr<ColourRows> open_colours(Bytes file, const ImageInfo& info,
 
 /// The eighths of its size to decode a JPEG at: the least of 1, 2, 4 and 8 that covers
 /// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: most
-/// take longer than a full decode (bench/image_modes).
+/// take longer than a full decode.
 int decode_eighths(const ImageInfo& info, int least_width, int least_height);
 
 }  // namespace packhorse

@@ -107,7 +107,7 @@ def epochs_table(*runs):
 
 def study(options, work):
     data = work / "packed"
-    pack = ["pack", options.folder, data, "--format", "wds", "--sample-per-class", options.per_class]
+    pack = ["pack", options.folder, data, "--format", "wds", "--samples-per-class", options.per_class]
     subprocess.run([str(c) for c in [built("packhorse"), *pack]], check=True, stdout=subprocess.DEVNULL)
     samples = json.loads((data / "train/dataset.json").read_text())["samples"]
     options.steps_per_epoch = samples // options.batch_size

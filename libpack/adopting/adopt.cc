@@ -13,6 +13,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
@@ -112,6 +113,21 @@ std::uint64_t seal(const Manifest& manifest, const fs::path& staged) {
 
 }  // namespace
 
+AdoptOptions AdoptOptions::of(const PackOptions& options) {
+  AdoptOptions made;
+  made.classes = options.list.classes;
+  made.shards.fields = options.list.fields;
+  made.targets = options.list.targets;
+  made.max_rejects = options.max_rejects;
+  made.limits = ImageLimits::of_pixels(options.limits.pixels);
+  made.limits.first_frame = options.limits.first_frame;
+  made.limits.bands = options.limits.bands;
+  made.limits.pages_as_bands = options.limits.pages_as_bands;
+  made.jobs = options.jobs;
+  made.overwrite = options.overwrite;
+  return made;
+}
+
 void AdoptOptions::validate() const {
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
   targets.validate();
@@ -140,8 +156,8 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   report.notes = std::move(merged.notes);
   if (options.targets.empty() &&
       std::find(merged.fields.begin(), merged.fields.end(), kObjectsField) != merged.fields.end())
-    report.notes.emplace_back(
-        "the field 'objects' is kept as any other: give --targets to say what its classes are");
+    report.notes.emplace_back("the field 'objects' is kept as any other: give " + opt("targets") +
+                              " to say what its classes are");
   report.classes = merged.classes;
   for (ScannedShard& shard : scanned) {
     report.rejects.insert(report.rejects.end(), shard.rejects.begin(), shard.rejects.end());

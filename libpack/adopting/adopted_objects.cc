@@ -40,7 +40,7 @@ void check_shard(const std::filesystem::path& file, const ScannedShard& shard,
     } catch (const Error& error) {
       if (!error.path().empty()) throw;
       throw Error(ErrorKind::kCorrupt, error.what(), file,
-                  "give the annotations' own --targets, or leave it out",
+                  "give the annotations' own `targets=`, or leave it out",
                   std::string(shard.key(row)));
     }
   }

@@ -9,6 +9,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/dataset/sample.h"
@@ -125,9 +126,10 @@ class Merging {
     if (labels.empty()) {
       merged_.labels_from = Adoption::kNowhere;
       merged_.classes = {"unlabelled"};
-      merged_.notes.emplace_back(
-          "no sample has a label, so all get the class 'unlabelled'; --labels FILE can give them "
-          "labels");
+      merged_.notes.emplace_back("no sample has a label, so all get the class 'unlabelled'; " +
+                                 opt("labels", "FILE") +
+                                 " can give them "
+                                 "labels");
       for (std::vector<std::int32_t>& some : merged_.labels) std::fill(some.begin(), some.end(), 0);
       return;
     }

@@ -6,6 +6,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -18,14 +19,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kStagingName = ".packhorse-index";
-constexpr const char* kElsewhere = "adopt into a directory of its own: --out DIR";
+constexpr const char* kElsewhere = "adopt into a directory of its own: `out=DIR`";
 
 fs::path directory_of(const NamedShards& shards) {
   fs::path directory = shards.shards.front().entry.parent_path();
   for (const NamedShard& shard : shards.shards) {
     if (shard.entry.parent_path() == directory) continue;
     throw Error(ErrorKind::kUsage, "the shards are in several directories", shard.entry,
-                "give a directory for the dataset: --out DIR");
+                "give a directory for the dataset: `out=DIR`");
   }
   return directory;
 }
@@ -125,7 +126,7 @@ void AdoptionTarget::check_beside(const NamedShards& shards) const {
     if (!overwrite_) {
       throw Error(
           ErrorKind::kExists, "there is already a dataset.json", path_ / kManifestName,
-          "replace an earlier adoption with --overwrite, or adopt elsewhere with --out DIR");
+          "replace an earlier adoption with `overwrite=true`, or adopt elsewhere with `out=DIR`");
     }
     const std::vector<std::string> before = files_of(adopted_before(path_));
     replaced.insert(before.begin(), before.end());
@@ -147,7 +148,7 @@ void AdoptionTarget::check_out() const {
   if (!overwrite_) {
     Staging::clear_leftover(path_);
     throw Error(ErrorKind::kExists, "the target already exists", path_,
-                "choose another target, or give --overwrite to replace an earlier adoption");
+                "choose another target, or give `overwrite=true` to replace an earlier adoption");
   }
   const std::vector<std::string> written = files_of(adopted_before(path_));
   const std::set<std::string> files(written.begin(), written.end());
@@ -230,7 +231,7 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
     if (read_text(path_ / name) == read_text(staged() / name)) return true;
     throw Error(ErrorKind::kExists, "there is a different class list beside the shards",
                 path_ / name,
-                std::string(kElsewhere) + ", or give --classes " + (path_ / name).string());
+                std::string(kElsewhere) + ", or give " + opt("classes", (path_ / name).native()));
   });
   std::string lines;
   for (auto name = names.rbegin(); name != names.rend(); ++name)

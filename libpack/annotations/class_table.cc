@@ -199,7 +199,7 @@ std::int32_t ClassTable::label_of(std::size_t text, const std::string& name,
                                   const LabelNames& names) const {
   std::string reason;
   const auto label = names.label(name, reason);
-  if (!label) refuse(text, "names no class: " + reason, "give all classes with --target-classes");
+  if (!label) refuse(text, "names no class: " + reason, "give all classes with `target_classes=`");
   return static_cast<std::int32_t>(*label);
 }
 

@@ -11,6 +11,7 @@
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse {
@@ -229,9 +230,8 @@ std::string CocoFile::why_no_image(std::string_view id) const {
 void CocoFile::note_annotations(std::size_t captions, const std::string& other_type) {
   const std::string file = path_.filename().native();
   if (captions > 0)
-    notes_.push_back(fmt::format(
-        "{} annotations of {} are captions and no objects: --targets caption:FILE packs such",
-        captions, file));
+    notes_.push_back(fmt::format("{} annotations of {} are captions and no objects: {} packs such",
+                                 captions, file, opt("targets", "caption:FILE")));
   if (!other_type.empty())
     notes_.push_back(
         fmt::format("{} has ids as numbers in one list and as texts in another, which "

@@ -216,7 +216,7 @@ DataYaml read_data_yaml(const std::filesystem::path& file) {
   std::error_code code;
   if (std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code))
     throw Error(ErrorKind::kUsage, "a data.yaml of YOLO is a file, and this is none", file,
-                "give --targets yolo:FOLDER/data.yaml");
+                "give `targets=yolo:FOLDER/data.yaml`");
   if (std::filesystem::file_size(file, code) > 1u << 20 && !code)
     throw Error(ErrorKind::kUsage, "not a data.yaml of YOLO: larger than 1 MiB", file,
                 "give the file that says train, val and names");

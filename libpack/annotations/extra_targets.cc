@@ -12,6 +12,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/json.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/targets/label_image.h"
 
@@ -77,7 +78,7 @@ ExtraTargets::ExtraTargets(TargetOptions options) : options_(std::move(options))
     add(fmt::format("{} {}", name_of(extra.kind), extra.split));
     if (!table) {
       if (extra.kind == Kind::kClasses || !extra.split.empty())
-        throw Error(ErrorKind::kNotFound, "--targets: there is no such table", extra.place,
+        throw Error(ErrorKind::kNotFound, "`targets=`: there is no such table", extra.place,
                     "give a CSV or JSONL file: classes:FILE, or classes:FILE:COLUMN");
       (extra.kind == Kind::kMask ? mask_ : caption_) = extra.place;
       add(extra.place);
@@ -143,16 +144,16 @@ void ExtraTargets::attach(Listing& listing) {
   for (const std::string& name : options_.extra_fields()) {
     if (has(name))
       throw Error(ErrorKind::kUsage,
-                  "the source has a field '" + name + "', which --targets would make", {},
-                  "leave it out with --fields");
+                  "the source has a field '" + name + "', which `targets=` would make", {},
+                  "leave it out with `fields=`");
   }
   for (const auto& [field, made] :
        {std::pair(mask_, false), std::pair(caption_, !captions_.empty())}) {
     if (!field.empty() && !made && !has(field))
       throw Error(ErrorKind::kUsage,
-                  "--targets: there is no field and no file '" + printable(field) + "'", {},
-                  "name the files that hold it: --fields " + field + " for x." + field +
-                      " beside x.jpg, or --field-from " + field + "=FOLDER");
+                  "`targets=`: there is no field and no file '" + printable(field) + "'", {},
+                  "name the files that hold it: " + opt("fields", field) + " for x." + field +
+                      " beside x.jpg, or " + opt("field_from", field + "=FOLDER"));
   }
   for (const SplitListing& split : listing.splits) {
     for (const auto& [what, lacks] :
@@ -162,7 +163,7 @@ void ExtraTargets::attach(Listing& listing) {
                                    !captions_.contains(split.split))}) {
       if (lacks)
         throw Error(ErrorKind::kUsage, "no table is given for the split '" + split.split + "'", {},
-                    "give --targets " + split.split + "=" + what + ":FILE");
+                    "give " + opt("targets", split.split + "=" + what + ":FILE"));
     }
   }
   listing.notes.insert(listing.notes.end(), notes_.begin(), notes_.end());

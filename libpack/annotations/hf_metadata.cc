@@ -140,7 +140,7 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
         if (!category->is_string())
           throw Error(ErrorKind::kUsage,
                       fmt::format("line {}: the categories of the objects are numbers", line), file,
-                      "name them, a name a line: --targets hf:FILE --target-classes FILE");
+                      "name them, a name a line: `targets=hf:FILE` `target_classes=FILE`");
         names.insert(category->get<std::string>());
       }
       return true;
@@ -149,7 +149,7 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
   if (names.empty())
     throw Error(ErrorKind::kUsage, "no object has a category",
                 files.empty() ? fs::path() : files.front(),
-                "give --targets hf:FILE --target-classes FILE, a name a line");
+                "give `targets=hf:FILE` `target_classes=FILE`, a name a line");
   return {names.begin(), names.end()};
 }
 

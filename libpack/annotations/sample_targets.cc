@@ -15,6 +15,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse {
@@ -118,7 +119,7 @@ void SampleTargets::open_files() {
   for (const auto& [name, path] : options_.files) {
     std::error_code code;
     if (std::filesystem::is_directory(path, code))
-      throw Error(ErrorKind::kUsage, "--targets names a folder, not a file with annotations", path,
+      throw Error(ErrorKind::kUsage, "`targets=` names a folder, not a file with annotations", path,
                   "name the file in it");
     Split& split = splits_[name];
     split.file = options_.notation == Notation::kHf
@@ -195,16 +196,17 @@ std::string SampleTargets::head(const std::string& split) const {
   const Split* const own = split_of(split);
   if (own == nullptr && split.empty())
     throw Error(ErrorKind::kUsage,
-                fmt::format("the source has no splits, and --targets gives annotations for the "
+                fmt::format("the source has no splits, and `targets=` gives annotations for the "
                             "split {} alone",
                             splits_.begin()->first),
                 {},
-                "say which folders are splits: --split-folders " + splits_.begin()->first +
-                    "=FOLDER; or give annotations of all images: --targets " +
-                    std::string(options_.name()) + ":FILE");
+                "say which folders are splits: " +
+                    opt("split_folders", splits_.begin()->first + "=FOLDER") +
+                    "; or give annotations of all images: " +
+                    opt("targets", std::string(options_.name()) + ":FILE"));
   if (own == nullptr)
     throw Error(ErrorKind::kUsage, "no annotations are given for the split '" + split + "'", {},
-                "give --targets " + split + "=" + std::string(options_.name()) + ":FILE");
+                "give " + opt("targets", split + "=" + std::string(options_.name()) + ":FILE"));
   return own->file->head().size() <= kMostHeadBytes ? own->file->head() : std::string();
 }
 
@@ -280,7 +282,7 @@ void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
                     naming::join(use.first->origin, rejects.front().path)),
         file.path(),
         use.shared.empty() ? "give the annotations of these images; those of one split alone as "
-                             "--targets val=coco:FILE"
+                             "`targets=val=coco:FILE`"
                            : "give annotations with one entry an image");
   for (std::size_t i = 0; i < use.there.size(); ++i) {
     const std::string& name = file.images()[i].file_name;
@@ -308,8 +310,8 @@ void SampleTargets::attach(Listing& listing) {
   for (const std::string& name : made_fields()) {
     if (std::find(listing.fields.begin(), listing.fields.end(), name) != listing.fields.end())
       throw Error(ErrorKind::kUsage,
-                  "the source has a field '" + name + "', which --targets would make", {},
-                  "leave it out with --fields");
+                  "the source has a field '" + name + "', which `targets=` would make", {},
+                  "leave it out with `fields=`");
   }
   if (options_.has_files()) keep_heads(listing);
   if (options_.makes_records()) {
@@ -327,7 +329,7 @@ void SampleTargets::attach(Listing& listing) {
   if (std::find(listing.fields.begin(), listing.fields.end(), field) == listing.fields.end())
     throw Error(ErrorKind::kUsage,
                 "no image has a field '" + field + "', which would say its objects", {},
-                "name the files' folder: --optional-field-from " + field + "=FOLDER");
+                "name the files' folder: " + opt("optional_field_from", field + "=FOLDER"));
   note_without(field, listing);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/targets/class_set.h"
 
 namespace packhorse {
@@ -25,7 +26,7 @@ constexpr std::array<NotationName, 5> kNotations = {
      {"voc", "xml", Notation::kVoc}}};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
-  throw Error(ErrorKind::kUsage, "--targets: " + what, {}, advice);
+  throw Error(ErrorKind::kUsage, "`targets=`: " + what, {}, advice);
 }
 
 const NotationName& notation_of(std::string_view word) {
@@ -131,14 +132,17 @@ void TargetOptions::add(const std::string& text) {
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
   if (!has_file && has_files())
-    refuse(std::string(found.name) + " without a file",
-           "give --targets " + std::string(found.name) +
-               (notation == Notation::kHf ? ":metadata.jsonl" : ":annotations/instances.json"));
+    refuse(
+        std::string(found.name) + " without a file",
+        "give " + opt("targets", std::string(found.name) + (notation == Notation::kHf
+                                                                ? ":metadata.jsonl"
+                                                                : ":annotations/instances.json")));
   if (has_file && notation == Notation::kVoc)
-    refuse("voc is read from each sample's field 'xml', not from a file", "give --targets voc");
+    refuse("voc is read from each sample's field 'xml', not from a file", "give `targets=voc`");
   if (!has_file) return;
   if (notation == Notation::kYolo && !split.empty())
-    refuse("a data.yaml is for all splits", "give --targets yolo:" + text.substr(colon + 1));
+    refuse("a data.yaml is for all splits",
+           "give " + opt("targets", "yolo:" + text.substr(colon + 1)));
   if (!files.emplace(split, text.substr(colon + 1)).second)
     refuse("two files for one split", "give each split one file: val=coco:FILE");
 }
@@ -167,17 +171,17 @@ void TargetOptions::validate() const {
     refuse("it is missing, but its classes are given", "give it, or leave them out");
   if (!names_object_classes() && has(ExtraTarget::Kind::kClasses) &&
       has(ExtraTarget::Kind::kMask) && !classes.empty())
-    refuse("--target-classes could be those of the masks or of the images",
+    refuse("`target_classes=` could be those of the masks or of the images",
            "leave it out: the table names the images' classes");
   if (notation == Notation::kNone) return;
   if (data_yaml() && keypoints != 0)
-    refuse("a data.yaml says itself which key points there are", "leave out --target-keypoints");
+    refuse("a data.yaml says itself which key points there are", "leave out `target_keypoints=`");
   // The classes of voc may be found in its files.
   if (notation == Notation::kYolo && !data_yaml() && classes.empty())
     refuse("the classes of the objects are not known",
-           "give --target-classes FILE, a name a line, or --targets yolo:data.yaml");
+           "give `target_classes=FILE`, a name a line, or `targets=yolo:data.yaml`");
   if (keypoints != 0 && notation != Notation::kYolo)
-    refuse("only YOLO's lines need to be told their key points", "leave out --target-keypoints");
+    refuse("only YOLO's lines need to be told their key points", "leave out `target_keypoints=`");
 }
 
 }  // namespace packhorse

@@ -31,7 +31,7 @@ class ExternalSort {
   ExternalSort(std::uint64_t memory, std::filesystem::path scratch, std::string holds)
       : most_(std::max<std::uint64_t>(memory / 2 / sizeof(T), 64)),
         file_(std::make_unique<ScratchFile>(std::move(scratch), std::move(holds),
-                                            "give more --memory")) {}
+                                            "give more `memory=`")) {}
 
   void add(const T& record) {
     obey_stop();

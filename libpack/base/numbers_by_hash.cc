@@ -6,7 +6,7 @@ namespace packhorse {
 
 namespace {
 
-constexpr const char* kAdvice = "give more --memory";
+constexpr const char* kAdvice = "give more `memory=`";
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "labels/label_pattern.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse {
@@ -73,7 +74,7 @@ class Giver {
       };
       split.entries.relabel(label);
     }
-    std::string text = "by --label-pattern";
+    std::string text = "by " + opt("label_pattern");
     for (const std::string& one : preview) text += (&one == preview.data() ? " " : ", ") + one;
     if (!preview.empty()) listing_.notes.push_back(text);
     listing_.classes = names_.classes();
@@ -154,7 +155,7 @@ class Giver {
     }
     if (shared > 0)
       listing_.notes.push_back("the " + std::to_string(ids.size()) +
-                               " ids of --label-ids stand for " + std::to_string(id_of.size()) +
+                               " ids of `label_ids=` stand for " + std::to_string(id_of.size()) +
                                " classes: " + first);
   }
 
@@ -162,7 +163,7 @@ class Giver {
     for (const SplitListing& split : listing_.splits) {
       if (split.rejects.empty()) continue;
       throw Error(ErrorKind::kUsage,
-                  "--label-pattern gives no image a class, for example not '" +
+                  "`label_pattern=` gives no image a class, for example not '" +
                       split.rejects.back().path + "'",
                   {},
                   "the pattern is matched against the file name, or, with a slash in it, against "
@@ -178,9 +179,9 @@ class Giver {
     }
     const bool none = there.size() == 1 && there.front().empty();
     throw Error(ErrorKind::kUsage,
-                "the source has no split '" + split + "', for which --labels is given", path,
-                none ? "it has no splits: give --labels FILE, or name its split folders with "
-                       "--split-folders"
+                "the source has no split '" + split + "', for which `labels=` is given", path,
+                none ? "it has no splits: give `labels=FILE`, or name its split folders with "
+                       "`split_folders=`"
                      : "its splits: " + naming::quoted(there));
   }
 
@@ -189,7 +190,7 @@ class Giver {
         ErrorKind::kUsage,
         "the labels file holds integers alone, and it is not known which classes they stand for",
         path,
-        "give --label-ids FILE with a line `ID NAME` for each; for ImageNet's "
+        "give `label_ids=FILE` with a line `ID NAME` for each; for ImageNet's "
         "ILSVRC2012_validation_ground_truth.txt they are ILSVRC2012_ID and WNID in data/meta.mat "
         "of its devkit (ILSVRC2012_devkit_t12), not the line numbers of LOC_synset_mapping.txt");
   }
@@ -253,7 +254,7 @@ class Giver {
                   "the number of their line: val_00000001.JPEG, val_00000002.JPEG, ...");
     };
     if (file.split.empty() && listing_.splits.size() > 1)
-      refuse("the source has several splits: say which it belongs to, --labels val=FILE");
+      refuse("the source has several splits: say which it belongs to, `labels=val=FILE`");
     for_splits(file, [&](SplitListing& split) {
       const std::size_t n = split.entries.size();
       if (n != lines || !split.rejects.empty())
@@ -281,7 +282,7 @@ class Giver {
 void give_one_class(const std::vector<std::string>& classes, Listing& listing) {
   if (classes.size() > 1) {
     throw Error(ErrorKind::kUsage,
-                "--unlabelled gives all images one class, and the class list has " +
+                "`unlabelled=true` gives all images one class, and the class list has " +
                     std::to_string(classes.size()),
                 {}, "leave out one of them, or list one class");
   }

@@ -22,10 +22,10 @@ constexpr const char* kLineAdvice =
     "each line is an image's path and its label, separated by a tab, a comma, a semicolon or a "
     "space";
 constexpr const char* kHeaderAdvice =
-    "if it is a header, name its columns with --path-column and --label-column; if it is a line "
-    "like the others, give their numbers, --path-column 1 --label-column 2";
+    "if it is a header, name its columns with `path_column=` and `label_column=`; if it is a line "
+    "like the others, give their numbers, `path_column=1` `label_column=2`";
 constexpr const char* kNamesAdvice =
-    "write labels as the class list has them: the names of the class folders, or of --classes";
+    "write labels as the class list has them: the names of the class folders, or of `classes=`";
 constexpr const char* kTableAdvice =
     "give a table of image paths and what belongs to each, with a header";
 /// From so many lines on, labels that count the lines are taken for line numbers.
@@ -114,7 +114,7 @@ void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
       const auto found = ids->find(row.label);
       if (found == ids->end())
         refuse(row.line, "has the label '" + printable(row.label) + "', which is not in the ids",
-               "give the file of all ids with --label-ids");
+               "give the file of all ids with `label_ids=`");
       row.label = found->second;
     }
     add_line(row);
@@ -203,7 +203,7 @@ void LabelFile::refuse_line_numbers() const {
   throw Error(
       ErrorKind::kUsage,
       "the labels file numbers its lines from 1 to " + std::to_string(n) + ": these are no labels",
-      path_, "give a file whose lines have the image's class; if they are, give --label-ids");
+      path_, "give a file whose lines have the image's class; if they are, give `label_ids=`");
 }
 
 void LabelFile::add_to(LabelNames& names) const {

@@ -36,8 +36,9 @@ constexpr std::string_view kDigits = "0123456789";
 
 /// What to do about labels that are neither all integers nor all names.
 constexpr const char* kKindAdvice =
-    "write all labels as integers, or all as names; or list the classes, a name a line: --classes "
-    "FILE, or --target-classes FILE for --targets. If the first line is a header, name its columns";
+    "write all labels as integers, or all as names; or list the classes, a name a line: "
+    "`classes=FILE`, or `target_classes=FILE` for `targets=`. If the first line is a header, name "
+    "its columns";
 
 }  // namespace
 

@@ -27,9 +27,8 @@ void check_class_name(std::string_view name, const LabelPlace& place = {});
 std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(
     std::span<const std::string> names);
 inline constexpr const char* kLookalikeAdvice =
-    "write them alike; if they are two classes, list both: --classes FILE, or --target-classes "
-    "FILE "
-    "for --targets";
+    "write them alike; if they are two classes, list both: `classes=FILE`, or "
+    "`target_classes=FILE` for `targets=`";
 
 /// Turns the texts in tables into labels. Texts are class names or integers:
 ///

@@ -13,31 +13,31 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorKind::kUsage, "--labels: " + what, {},
-              "give one file for the whole source, --labels FILE, or one for each split whose "
-              "labels are in a file, --labels val=FILE");
+  throw Error(ErrorKind::kUsage, "`labels=`: " + what, {},
+              "give one file for the whole source, `labels=FILE`, or one for each split whose "
+              "labels are in a file, `labels=val=FILE`");
 }
 
 }  // namespace
 
 void LabelOptions::validate() const {
   const auto unused = [](const std::string& option) {
-    throw Error(ErrorKind::kUsage, option + " needs --labels: it says how to read that file", {},
-                "give --labels FILE, or leave it out");
+    throw Error(ErrorKind::kUsage, option + " needs `labels=`: it says how to read that file", {},
+                "give `labels=FILE`, or leave it out");
   };
   if (!pattern.empty() && !files.empty()) {
-    throw Error(ErrorKind::kUsage, "--label-pattern and --labels both give the labels", {},
+    throw Error(ErrorKind::kUsage, "`label_pattern=` and `labels=` both give the labels", {},
                 "give one of them");
   }
   if (unlabelled && !(pattern.empty() && files.empty())) {
     throw Error(ErrorKind::kUsage,
-                std::string("--unlabelled says that there are no labels, and ") +
-                    (pattern.empty() ? "--labels" : "--label-pattern") + " gives them",
+                std::string("`unlabelled=true` says that there are no labels, and ") +
+                    (pattern.empty() ? "`labels=`" : "`label_pattern=`") + " gives them",
                 {}, "give one of them");
   }
-  if (files.empty() && !label_column.empty()) unused("--label-column");
-  if (files.empty() && !path_column.empty()) unused("--path-column");
-  if (files.empty() && !ids.empty()) unused("--label-ids");
+  if (files.empty() && !label_column.empty()) unused("`label_column=`");
+  if (files.empty() && !path_column.empty()) unused("`path_column=`");
+  if (files.empty() && !ids.empty()) unused("`label_ids=`");
   if (files.contains("") && files.size() > 1)
     refuse("there is a file for the whole source, and another for a split");
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLongest = 1000;
 constexpr std::uint32_t kMostSteps = 200'000, kDeepest = 2'000, kHeapKiB = 4096;
 constexpr const char* kExample =
-    "put what is the class into parentheses, e.g. --label-pattern '^(.+)_[0-9]+\\.jpg$'";
+    "put what is the class into parentheses, e.g. `label_pattern=^(.+)_[0-9]+\\.jpg$`";
 
 template <auto Free>
 struct With {
@@ -27,7 +27,7 @@ struct With {
 };
 
 [[noreturn]] void refuse_pattern(const std::string& what) {
-  throw Error(ErrorKind::kUsage, "--label-pattern: " + what, {}, kExample);
+  throw Error(ErrorKind::kUsage, "`label_pattern=`: " + what, {}, kExample);
 }
 
 PCRE2_SPTR pcre_text(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }

@@ -89,7 +89,7 @@ void LabelRows::refuse(std::uint64_t line, const std::string& what) const {
   throw Error(
       ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what, path_,
       "each line is an image's path and its label, separated by a tab, a comma, a semicolon "
-      "or a space; a header, or --path-column and --label-column, tells further columns");
+      "or a space; a header, or `path_column=` and `label_column=`, tells further columns");
 }
 
 LabelRows::Syntax LabelRows::find_syntax() {
@@ -287,7 +287,7 @@ void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
               path_,
               columns_.several
                   ? "name the column behind the file, FILE:COLUMN; FILE:* for one for each class"
-                  : "give --path-column and --label-column, by the names in the header, or by "
+                  : "give `path_column=` and `label_column=`, by the names in the header, or by "
                     "numbers, counted from 1, if it has none");
 }
 

@@ -108,7 +108,7 @@ std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string
     throw Error(ErrorKind::kUsage,
                 "some labels are numbers and some are names: '" + *some_number + "' and '" +
                     *names.begin() + "'",
-                {}, "list the classes with --classes FILE");
+                {}, "list the classes with `classes=FILE`");
   }
   if (given.empty()) {
     classes.assign(names.begin(), names.end());

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLeastCache = 4u << 20;
 EntryMemory::EntryMemory(std::uint64_t bytes, fs::path scratch)
     : bytes_(bytes),
       scratch_(std::move(scratch)),
-      file_(scratch_, "the list of samples", "let the list stay in memory: --memory") {}
+      file_(scratch_, "the list of samples", "let the list stay in memory: `memory=`") {}
 
 std::uint64_t EntryMemory::bytes_to_sort() const {
   constexpr std::uint64_t kLeast = 1u << 20;

@@ -4,6 +4,7 @@
 
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/listing/listing.h"
 
@@ -33,7 +34,7 @@ std::vector<std::string> sorted_fields(std::vector<std::string> names,
     throw Error(ErrorKind::kUsage,
                 "there are " + std::to_string(names.size()) + " extra fields, but at most " +
                     std::to_string(kMaxFields) + " can be packed",
-                where, "choose some with --fields");
+                where, "choose some with `fields=`");
   }
   return names;
 }
@@ -45,7 +46,7 @@ std::vector<std::string> checked_fields(std::vector<std::string> names,
     if (const std::string problem = problem_of(name); !problem.empty()) {
       throw Error(ErrorKind::kUsage,
                   "'" + printable(name) + "' cannot be the name of an extra field: " + problem,
-                  where, "rename it, or choose the others with --fields");
+                  where, "rename it, or choose the others with `fields=`");
     }
   }
   return names;
@@ -54,8 +55,8 @@ std::vector<std::string> checked_fields(std::vector<std::string> names,
 KeyDot parse_key_dot(const std::string& text) {
   if (text == "first") return KeyDot::kFirst;
   if (text == "last") return KeyDot::kLast;
-  throw Error(ErrorKind::kUsage, "--key-dot: '" + printable(text) + "' is neither first nor last",
-              {}, "give --key-dot first or --key-dot last");
+  throw Error(ErrorKind::kUsage, "`key_dot=`: '" + printable(text) + "' is neither first nor last",
+              {}, "give `key_dot=first` or `key_dot=last`");
 }
 
 FieldChoice FieldChoice::parse(const std::string& text) {
@@ -101,9 +102,9 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
     std::string names;
     for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
     throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
-                (names.empty() ? "it has none; leave out --fields" : "it has: " + names) +
-                    "; where its files lie in another folder, name that: --field-from " +
-                    printable(name) + "=FOLDER");
+                (names.empty() ? "it has none; leave out `fields=`" : "it has: " + names) +
+                    "; where its files lie in another folder, name that: " +
+                    opt("field_from", name + "=FOLDER"));
   }
   return sorted_fields(wanted, where);
 }

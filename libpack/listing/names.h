@@ -26,6 +26,7 @@ inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
 inline constexpr const char* kNoField = "it has no field ";
 inline constexpr const char* kNoClassFolder = "not in a class folder";
+/// Kept in manifests, as the other rules of selection.
 inline constexpr const char* kExcluded = "matches an --exclude";
 inline constexpr const char* kTooDeep = "it lies in more than 200 folders";
 inline constexpr std::size_t kMostFolders = 200;  ///< around a file

@@ -12,9 +12,10 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
-#include "packing/pack_item.h"
+#include "packhorse/packing/option_table.h"
 #include "packing/pack_job.h"
 #include "packing/preview.h"
 #include "packing/preview_targets.h"
@@ -73,10 +74,10 @@ fs::path staging_of(const fs::path& out, const PackOptions& options) {
 void note_file(std::uint64_t written, std::uint64_t memory, Listing& listing) {
   if (written == 0) return;
   constexpr double kMiB = 1 << 20;
-  listing.notes.push_back(
-      fmt::format("the list of samples takes more than the {:.0f} MiB of --memory: {:.0f} MiB were "
-                  "written to a temporary file, which takes time",
-                  static_cast<double>(memory) / kMiB, static_cast<double>(written) / kMiB));
+  listing.notes.push_back(fmt::format(
+      "the list of samples takes more than the {:.0f} MiB of {}: {:.0f} MiB were "
+      "written to a temporary file, which takes time",
+      static_cast<double>(memory) / kMiB, opt("memory"), static_cast<double>(written) / kMiB));
 }
 
 /// Lists the source, selects samples and plans the shards.
@@ -110,17 +111,9 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
 
 /// Names what all tasks of one job must have in common.
 std::string name_of_job(const PackJob& job) {
-  const PackOptions& o = job.options;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
-                  find_transform(o.image).settings(o.transform), name_of_checks(o), o.plan.shuffle,
-                  o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
+  std::string text = fmt::format("{}\n{}{}\n{}\n", version(), name_of_all(job.options),
+                                 job.keep_keys, fmt::join(job.listing.stored_fields(), " "));
   for (const std::string& name : job.listing.classes) text += name + "\n";
-  const SelectOptions& select = o.select;
-  text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.stored_fields(), " "),
-                      fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
-                      static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
-                      select.limit, select.samples_per_class);
   if (job.listing.made_targets) text += job.listing.made_targets->fingerprint();
   if (job.listing.made_extras) text += job.listing.made_extras->fingerprint();
   return "pack\n" + sha256(as_bytes(text)) + "\n";
@@ -164,7 +157,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   report = run_job(job, out, staging, *progress, stop);
   if (const auto local = local_locks(staging.root()); local && (options.task || options.finish)) {
     report.notes.push_back("other machines do not see the locks of this storage (" + *local +
-                           "): run --finish only once all tasks have ended");
+                           "): run " + opt("finish") + " only once all tasks have ended");
   }
   return finished();
 }

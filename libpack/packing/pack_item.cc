@@ -1,7 +1,5 @@
 #include "packing/pack_item.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "annotations/extra_targets.h"
@@ -35,13 +33,6 @@ std::string reason_of(const ProbeResult& probe, const PackItem& item) {
 }
 
 }  // namespace
-
-std::string name_of_checks(const PackOptions& options) {
-  const ImageLimits& limits = options.limits;
-  return fmt::format("{} {} {} {}{}{}{}", limits.pixels, limits.scan_pixels, limits.decoded_bytes,
-                     options.decode, limits.first_frame ? " first frame" : "",
-                     limits.bands ? " bands" : "", limits.pages_as_bands ? " pages" : "");
-}
 
 std::uint64_t PackItem::bytes_in() const {
   std::uint64_t bytes = input.bytes.size() + record.size();

@@ -14,9 +14,6 @@
 
 namespace packhorse {
 
-/// Names the options that decide which images are rejected; part of what shards depend on.
-std::string name_of_checks(const PackOptions& options);
-
 /// One input on its way into a shard. Reused for further inputs.
 struct PackItem {
   std::size_t position = 0;  ///< among the shard's entries; the caller sets it

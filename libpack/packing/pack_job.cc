@@ -13,6 +13,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/base/stop.h"
@@ -46,7 +47,7 @@ void refuse_fields(const PackJob& job) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("the format {} cannot hold the extra fields {}", format.name,
                             fmt::join(fields, ", ")),
-                {}, "choose one that can (" + carriers + "), or leave them out with --fields none");
+                {}, "choose one that can (" + carriers + "), or leave them out with `fields=none`");
   }
 }
 
@@ -214,7 +215,7 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
                           missing.size(), todo.size(), names, missing.size() > 20 ? ", ..." : ""),
               staging.root(),
               "task I/N packs the shards whose number modulo N is I: run those tasks again, then "
-              "--finish; finished shards are kept");
+              "`finish=true`; finished shards are kept");
 }
 
 /// How many finished shards were made by other versions, by version.
@@ -243,15 +244,17 @@ std::string advice_about(const std::vector<Reject>& rejects) {
       rejects.begin(), rejects.end(),
       [](const Reject& reject) { return reject.reason.starts_with(naming::kNoField); }));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
-    return "give --optional-field-from instead of --field-from if not every image has the field, "
-           "or add the missing files";
+    return spelled(
+        "give `optional_field_from=` instead of `field_from=` if not every image has the field, or "
+        "add the missing files");
   const auto outside = static_cast<std::size_t>(
       std::count_if(rejects.begin(), rejects.end(),
                     [](const Reject& reject) { return reject.reason == naming::kNoClassFolder; }));
   if (outside == 0 || 2 * outside < rejects.size()) return {};
-  return "move the images that lie beside the class folders into them, leave those out with "
-         "--exclude, or give the labels of all images with --labels FILE or, from their names, "
-         "with --label-pattern";
+  return spelled(
+      "move the images that lie beside the class folders into them, leave those out with "
+      "`exclude=`, or give the labels of all images with `labels=FILE` or, from their names, with "
+      "`label_pattern=`");
 }
 
 /// Writes the rejects when there are more than the limit.
@@ -311,8 +314,8 @@ void refuse_cutting(const PackOptions& options) {
       options.transform.fit != TransformOptions::Fit::kCrop)
     return;
   throw Error(ErrorKind::kUsage,
-              "--image raw cuts the images, and with them their objects and masks", {},
-              "give --fit letterbox, or another image mode");
+              "`image=raw` cuts the images, and with them their objects and masks", {},
+              "give `fit=letterbox`, or another image mode");
 }
 
 void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop) {

@@ -41,15 +41,16 @@ void PackOptions::validate() const {
   limits.validate();
   if (memory < kLeastMemory)
     throw Error(ErrorKind::kUsage, "the list of samples needs at least 16 MiB of memory", {},
-                "give --memory 16MiB or more");
+                "give `memory=16MiB` or more");
   if (task && task->index >= task->count)
-    throw Error(ErrorKind::kUsage, "--task I/N needs 0 <= I < N");
+    throw Error(ErrorKind::kUsage, "`task=I/N` needs 0 <= I < N");
   if (task && finish)
-    throw Error(ErrorKind::kUsage, "--task packs and --finish publishes: one call cannot do both");
+    throw Error(ErrorKind::kUsage,
+                "`task=` packs and `finish=true` publishes: one call cannot do both");
   if (zstd_level != 0 && chosen.compressed_suffix.empty()) {
     throw Error(ErrorKind::kUsage,
                 "the format " + format + " cannot be compressed: its readers expect plain bytes",
-                {}, "leave out --compress, or choose another format");
+                {}, "leave out `compress=`, or choose another format");
   }
 }
 

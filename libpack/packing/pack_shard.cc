@@ -14,6 +14,7 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/dataset/shard_index.h"
+#include "packhorse/packing/option_table.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
 
@@ -258,11 +259,7 @@ std::string fingerprint(const ShardJob& job, const Share& share) {
     hash.update(as_bytes(text));
     hash.update(as_bytes(std::string_view("\0", 1)));
   };
-  const PackOptions& options = job.options;
-  const Format& format = find_format(options.format);
-  add(fmt::format("{} {} {} {} {} {}", format.name, format.version, options.zstd_level,
-                  options.image, find_transform(options.image).settings(options.transform),
-                  name_of_checks(options)));
+  add(fmt::format("{} {}", find_format(job.options.format).version, name_of_making(job.options)));
   add(fmt::format("{}", fmt::join(job.listing.stored_fields(), " ")));
   if (job.listing.made_targets) add(job.listing.made_targets->fingerprint());
   if (job.listing.made_extras) add(job.listing.made_extras->fingerprint());

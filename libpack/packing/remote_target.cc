@@ -118,7 +118,7 @@ void RemoteTarget::join(const std::string& job) {
   throw Error(ErrorKind::kExists,
               "tasks with other options, or of another version, have worked here",
               out_.native() + ".partial",
-              "run every task with the same command apart from --task; to start over, remove what "
+              "run every task with the same command apart from `task=`; to start over, remove what "
               "lies there, and the shards in the dataset's place, while no task is running");
 }
 

@@ -21,6 +21,7 @@ namespace {
 
 enum class Verdict : std::uint8_t { kKept, kNotIncluded, kExcluded, kDuplicate, kClass, kLimit };
 
+/// Manifests keep these words, and older ones are read with them, so they never change.
 constexpr std::array<std::string_view, 6> kRules = {
     "",
     "matches no --include",
@@ -263,7 +264,7 @@ std::vector<std::string> notes_of(const Present& before, const Listing& listing,
 void refuse_second_split(const Listing& listing) {
   if (listing.splits.size() == 1 && listing.splits.front().split.empty()) return;
   throw Error(ErrorKind::kUsage, "the source already has splits", {},
-              "leave out --split, or give one of its splits as the source");
+              "leave out `split=`, or give one of its splits as the source");
 }
 
 }  // namespace

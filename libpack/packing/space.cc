@@ -63,11 +63,12 @@ void check_space(std::uint64_t bytes, const fs::path& staging) {
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const std::uint64_t needed = bytes > there ? bytes - there : 0;
   if (needed <= free) return;
-  throw Error(ErrorKind::kNoSpace,
-              fmt::format("the dataset may need {} more on this disk, but only {} is free",
-                          size_text(needed), size_text(free)),
-              staging,
-              "free some space, choose another target, or skip this check with --no-space-check");
+  throw Error(
+      ErrorKind::kNoSpace,
+      fmt::format("the dataset may need {} more on this disk, but only {} is free",
+                  size_text(needed), size_text(free)),
+      staging,
+      "free some space, choose another target, or skip this check with `check_space=false`");
 }
 
 }  // namespace packhorse

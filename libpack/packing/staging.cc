@@ -82,7 +82,7 @@ void Staging::begin(Hold hold, const std::string& job) const {
   if (hold == Hold::kShared && before != job) {
     throw Error(ErrorKind::kExists,
                 "tasks with other options, or of another version, have worked here", root_,
-                "run every task with the same command apart from --task; to start over, remove "
+                "run every task with the same command apart from `task=`; to start over, remove "
                 "this directory while no task is running");
   }
   if (before != job) write_file(file, as_bytes(job));
@@ -194,7 +194,7 @@ void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
   if (!overwrite) {
     Staging::clear_leftover(out);
     throw Error(ErrorKind::kExists, "the target already exists", out,
-                "choose another target, or give --overwrite to replace it");
+                "choose another target, or give `overwrite=true` to replace it");
   }
   if (!source.empty() && lies_inside(source, out)) {
     throw Error(ErrorKind::kUsage, "the source is inside the target and would be lost with it",

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 
 namespace packhorse {
 
@@ -154,7 +155,7 @@ AgainstReport compare_or_say_why_not(const std::vector<fs::path>& datasets, cons
   return compare_with_source(datasets, source, options, progress, std::move(stop));
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kCorrupt) throw;
-  const std::string why = error.what();
+  const std::string why = spelled(error.what());
   AgainstReport report;
   report.notes.push_back("not compared with the source, because the dataset is damaged: " + why);
   report.findings.push_back({FindingKind::kIndex,

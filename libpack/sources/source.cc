@@ -109,9 +109,9 @@ void check_classes(const SampleTargets& objects, const TargetOptions& given) {
     if (given.classes == classes) return;
     throw Error(ErrorKind::kUsage,
                 "the annotations name the classes of their objects themselves, and "
-                "--target-classes lists others, or another order: they have " +
+                "`target_classes=` lists others, or another order: they have " +
                     naming::quoted(classes),
-                {}, "leave out --target-classes");
+                {}, "leave out `target_classes=`");
   }
   const auto same = lookalikes_in(classes);
   if (!same) return;
@@ -121,7 +121,7 @@ void check_classes(const SampleTargets& objects, const TargetOptions& given) {
                   " differ only in letter case or in their Unicode form",
               {},
               "write them alike in the annotations; if they are two classes, list all in the order "
-              "of their labels: --targets with --target-classes FILE, a name a line");
+              "of their labels: `targets=` with `target_classes=FILE`, a name a line");
 }
 
 /// Opens what says which objects are in the images of a listing. What VOC's files mean depends on
@@ -162,7 +162,7 @@ void keep_targets(const Source& source, Listing& listing) {
       throw Error(ErrorKind::kUsage,
                   "the source has a target of the kind " + target.kind + " already: its field '" +
                       target.name + "'",
-                  {}, "leave that field out with --fields, or leave out --targets");
+                  {}, "leave that field out with `fields=`, or leave out `targets=`");
     }
   }
 }
@@ -178,8 +178,8 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
   const bool fits = !given.has_objects() ||
                     (given.notation == source.own_targets().notation && !given.makes_records());
   if (!fits)
-    throw Error(ErrorKind::kUsage, "the source names its annotations itself, and --targets others",
-                {}, "leave out --targets, or give --source-kind folder");
+    throw Error(ErrorKind::kUsage, "the source names its annotations itself, and `targets=` others",
+                {}, "leave out `targets=`, or give `source_kind=folder`");
   given.validate();
   TargetOptions wanted = given;
   for (const ExtraTarget& own : source.own_targets().extras)
@@ -204,7 +204,7 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
     if (!named.empty() && named != kYoloSource.name)
       throw Error(ErrorKind::kUsage,
                   "a data.yaml of YOLO says which files are read, whatever the kind of source",
-                  path, "leave out --source-kind");
+                  path, "leave out `source_kind=`");
     return yolo::open(path, *data);
   }
   std::error_code code;
@@ -223,8 +223,8 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
       if (options.fields.key_dot && kind.name != kWebDatasetSource.name)
         throw Error(
             ErrorKind::kUsage,
-            "--key-dot says where the keys in WebDataset shards end, and the source is none", path,
-            "leave it out, or give --source-kind webdataset");
+            "`key_dot=` says where the keys in WebDataset shards end, and the source is none", path,
+            "leave it out, or give `source_kind=webdataset`");
       return kind.open(path);
     }
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);

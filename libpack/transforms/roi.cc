@@ -48,7 +48,7 @@ void refuse_pixels(const ImageInfo& info, std::string_view mode) {
   if (info.kind != ImageKind::kRaw) return;
   throw Error(ErrorKind::kUnsupported,
               "the image mode '" + std::string(mode) + "' cannot work on decoded pixels", {},
-              "pack from the original images, or keep the pixels with --image original");
+              "pack from the original images, or keep the pixels with `image=original`");
 }
 
 std::unique_ptr<Transform> make_roi(const TransformOptions& options) {

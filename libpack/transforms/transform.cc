@@ -7,6 +7,7 @@
 
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "transforms/transforms.h"
 
 namespace packhorse {
@@ -25,10 +26,6 @@ void check(bool sense, std::string_view setting, int value, std::string_view ran
   throw Error(ErrorKind::kUsage, std::string(setting) + " cannot be " + std::to_string(value), {},
               "give a number " + std::string(range));
 }
-
-using Chroma = TransformOptions::Chroma;
-using Fit = TransformOptions::Fit;
-using Codec = TransformOptions::Codec;
 
 /// Writes a setting as text and reads it back.
 struct Setting {
@@ -54,35 +51,32 @@ constexpr Setting number(std::string_view name) {
   return {name, number_text<kMember>, parse_number<kMember>};
 }
 
+/// One of `names`, pairs of a name and a value.
+template <auto kMember, const auto& names>
+constexpr Setting choice(std::string_view setting) {
+  return {setting,
+          [](const TransformOptions& options) {
+            const auto* found = std::ranges::find(names, options.*kMember,
+                                                  [](const auto& one) { return one.second; });
+            return std::string(found->first);
+          },
+          [](TransformOptions& options, std::string_view text) {
+            const auto* found =
+                std::ranges::find(names, text, [](const auto& one) { return one.first; });
+            if (found == names.end()) return false;
+            options.*kMember = found->second;
+            return true;
+          }};
+}
+
 constexpr std::array kSettings = {
     number<&TransformOptions::restart_mcus>("restart_mcus"),
     number<&TransformOptions::short_side>("short_side"),
     number<&TransformOptions::quality>("quality"),
-    Setting{"chroma",
-            [](const TransformOptions& options) {
-              return std::string(options.chroma == Chroma::k420 ? "420" : "source");
-            },
-            [](TransformOptions& options, std::string_view text) {
-              options.chroma = text == "420" ? Chroma::k420 : Chroma::kAsSource;
-              return text == "420" || text == "source";
-            }},
+    choice<&TransformOptions::chroma, kChromaNames>("chroma"),
     number<&TransformOptions::size>("size"),
-    Setting{"fit",
-            [](const TransformOptions& options) {
-              return std::string(options.fit == Fit::kCrop ? "crop" : "letterbox");
-            },
-            [](TransformOptions& options, std::string_view text) {
-              options.fit = text == "crop" ? Fit::kCrop : Fit::kLetterbox;
-              return text == "crop" || text == "letterbox";
-            }},
-    Setting{"codec",
-            [](const TransformOptions& options) {
-              return std::string(options.codec == Codec::kPng ? "png" : "webp");
-            },
-            [](TransformOptions& options, std::string_view text) {
-              options.codec = text == "png" ? Codec::kPng : Codec::kWebp;
-              return text == "png" || text == "webp";
-            }},
+    choice<&TransformOptions::fit, kFitNames>("fit"),
+    choice<&TransformOptions::codec, kCodecNames>("codec"),
 };
 
 constexpr std::array<std::string_view, 1> kRoiUses = {"restart_mcus"};
@@ -191,12 +185,6 @@ std::string TransformKind::settings(const TransformOptions& options) const {
   return text;
 }
 
-std::vector<std::string_view> all_settings() {
-  std::vector<std::string_view> names;
-  for (const Setting& setting : kSettings) names.push_back(setting.name);
-  return names;
-}
-
 std::span<const TransformKind> all_transforms() { return kTransforms; }
 
 const TransformKind& keeping_transform() {
@@ -209,13 +197,13 @@ const TransformKind& pixel_transform() {
 
 void refuse_unused_setting(const TransformKind& mode, std::string_view setting) {
   if (mode.uses_setting(setting)) return;
-  std::string option = "--" + std::string(setting), users;
-  std::replace(option.begin(), option.end(), '_', '-');
+  std::string users;
   for (const TransformKind& kind : all_transforms()) {
-    if (kind.uses_setting(setting)) users += (users.empty() ? "" : " or ") + std::string(kind.name);
+    if (kind.uses_setting(setting))
+      users += (users.empty() ? "" : " or ") + opt("image", kind.name);
   }
-  throw Error(ErrorKind::kUsage, option + " has no effect with --image " + std::string(mode.name),
-              {}, "leave it out, or give --image " + users);
+  throw Error(ErrorKind::kUsage, opt(setting) + " has no effect with " + opt("image", mode.name),
+              {}, "leave it out, or give " + users);
 }
 
 const TransformKind& find_transform(std::string_view name) {

@@ -307,7 +307,7 @@ class Repair {
                 "packing the source again does not give the original file; nothing was changed",
                 dataset_ / file,
                 "the source may have changed, `pack` may have had options that are needed here, "
-                "too (--classes, --labels, --include, ...), or packhorse " +
+                "too (`classes=`, `labels=`, `include=`, ...), or packhorse " +
                     manifest_.version +
                     " and its libraries may have written other bytes; `packhorse inspect "
                     "--against` shows what differs");

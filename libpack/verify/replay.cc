@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/packing/select.h"
 
 namespace packhorse {
@@ -13,21 +14,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Throws when the dataset was packed with a selection that `given` lacks. The rule of a skip holds
-/// the name of its option, but not its value.
+/// Throws when the dataset was packed with a selection that `given` lacks. The rule of a skip,
+/// which the manifest has, names its option, but not its value.
 void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given) {
-  const std::array<std::pair<std::string_view, bool>, 5> options = {{
-      {"--include", !given.include.empty()},
-      {"--exclude", !given.exclude.empty()},
-      {"--deduplicate drop", given.duplicates == SelectOptions::Duplicates::kDrop},
-      {"--sample-per-class", given.samples_per_class > 0},
-      {"--limit", given.limit > 0},
+  struct Selection {
+    std::string_view rule, option;
+    bool is_given;
+  };
+  const std::array<Selection, 5> selections = {{
+      {"--include", "include", !given.include.empty()},
+      {"--exclude", "exclude", !given.exclude.empty()},
+      {"--deduplicate drop", "deduplicate", given.duplicates == SelectOptions::Duplicates::kDrop},
+      {"--sample-per-class", "samples_per_class", given.samples_per_class > 0},
+      {"--limit", "limit", given.limit > 0},
   }};
   for (const auto& [rule, count] : manifest.skipped_by_rule) {
-    for (const auto& [option, is_given] : options) {
-      if (is_given || rule.find(option) == std::string::npos) continue;
+    for (const Selection& one : selections) {
+      if (one.is_given || rule.find(one.rule) == std::string::npos) continue;
       throw Error(ErrorKind::kUsage,
-                  "the dataset was packed with " + std::string(option) +
+                  "the dataset was packed with " + opt(one.option) +
                       ", whose value its manifest does not record",
                   {}, "give the same selection options as for `pack`");
     }
@@ -57,8 +62,8 @@ void refuse_lost_targets(const Manifest& manifest, const Source& source,
   });
   if (all) return;
   throw Error(ErrorKind::kUsage,
-              "the dataset was packed with --targets, which its manifest does not record", {},
-              "give the same --targets as for `pack`");
+              "the dataset was packed with `targets=`, which its manifest does not record", {},
+              "give the same `targets=` as for `pack`");
 }
 
 /// The dataset's fields but those for which a place is given, and those that packing makes.
@@ -146,19 +151,19 @@ SplitListing& split_of(Replay& replay, const Manifest& manifest, const fs::path&
   });
   if (found != splits.end()) return *found;
   if (splits.size() == 1 && splits.front().split.empty()) {
-    throw Error(ErrorKind::kUsage,
-                "the dataset is the split '" + manifest.split + "', and the source has no splits",
-                source,
-                "give the source that has them; if they came from --split or --split-folders, give "
-                "that option as for `pack`");
+    throw Error(
+        ErrorKind::kUsage,
+        "the dataset is the split '" + manifest.split + "', and the source has no splits", source,
+        "give the source that has them; if they came from `split=` or `split_folders=`, give "
+        "that option as for `pack`");
   }
   throw Error(ErrorKind::kUsage,
               manifest.split.empty()
                   ? "the source has splits, but the dataset was packed from a source without"
                   : "the source has no split '" + manifest.split + "'",
               source,
-              "give the source the dataset was packed from, and --split-folders as for `pack`" +
-                  std::string(manifest.split.empty() ? ", e.g. --split-folders none" : ""));
+              "give the source the dataset was packed from, and `split_folders=` as for `pack`" +
+                  std::string(manifest.split.empty() ? ", e.g. `split_folders=none`" : ""));
 }
 
 }  // namespace packhorse

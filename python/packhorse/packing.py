@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Unpack
 
 from . import remote
+from ._options import IndexOptions, PackOptions, Path, VerifyOptions, takes
 from ._program import program
-from .errors import RejectedError, UnsupportedError, UsageError
+from .errors import RejectedError, UnsupportedError
 from .reports import CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
 
-Path = str | os.PathLike
 Progress = Callable[[int, int], object]
 
 _logger = logging.getLogger("packhorse")
@@ -21,67 +21,14 @@ _logger.addHandler(logging.NullHandler())  # a library prints nothing by itself
 _REJECTS_LOGGED = 50
 
 
+@takes(PackOptions)
 def pack(
     source: Path,
     out: Path,
     *,
-    format: str,  # noqa: A002: the command's word
-    image: str = "original",
-    short_side: int | None = None,
-    quality: int | None = None,
-    chroma: str | None = None,
-    restart_mcus: int | None = None,
-    size: int | None = None,
-    fit: str | None = None,
-    codec: str | None = None,
-    shard_bytes: int | str | None = None,
-    shard_samples: int | None = None,
-    shuffle: bool = True,
-    seed: int | None = None,
-    compress: str | None = None,
-    check_space: bool = True,
-    classes: Path | Sequence[str] | None = None,
-    labels: Path | Mapping[str, Path] | None = None,
-    path_column: str | int | None = None,
-    label_column: str | int | None = None,
-    label_ids: Path | None = None,
-    label_pattern: str | None = None,
-    unlabelled: bool | None = None,
-    fields: Iterable[str] | None = None,
-    key_dot: str | None = None,
-    field_from: Mapping[str, str] | None = None,
-    optional_field_from: Mapping[str, str] | None = None,
-    targets: str | Sequence[str] | Mapping[str, str] | None = None,
-    target_classes: Path | Sequence[str] | None = None,
-    target_keypoints: int | None = None,
-    keypoint_numbers: int | None = None,
-    source_kind: str | None = None,
-    split_folders: Mapping[str, str] | Sequence[str] | None = None,
-    classes_at: int | None = None,
-    allow_odd_classes: bool = False,
-    include: str | Iterable[str] | None = None,
-    exclude: str | Iterable[str] | None = None,
-    limit: int | None = None,
-    samples_per_class: int | None = None,
-    split: str | None = None,
-    deduplicate: str | None = None,
-    max_rejects: int | str = 0,
-    first_frame: bool = False,
-    bands: bool = False,
-    pages_as_bands: bool = False,
-    max_pixels: int | None = None,
-    max_scan_pixels: int | None = None,
-    max_decoded_bytes: int | str | None = None,
-    decode: bool = False,
-    jobs: int = 0,
-    memory: int | str | None = None,
-    overwrite: bool = False,
-    dry_run: bool = False,
-    task: str | None = None,
-    finish: bool = False,
-    staging: Path | None = None,
     log: Path | None = None,
     progress: Progress | None = None,
+    **options: Unpack[PackOptions],
 ) -> PackReport:
     """Packs a source of images into the dataset `out`, as the command `packhorse pack` does, with the options of that
     command (`packhorse pack --help`). `out` appears in one rename once it is complete; it may be an s3 URL
@@ -105,50 +52,19 @@ def pack(
 
     Too many rejects raise RejectedError, with the report in its attribute `report`. Ctrl-C, too, leaves the finished
     shards in OUT.partial, where the same call goes on."""
-    given = _options(locals())
-    result = _native(source, out).pack(os.fsencode(source), os.fsencode(out), given, _bytes(log), progress)
-    return _packed(result, source, expected=not dry_run and task is None)
+    result = _native(source, out).pack(os.fsencode(source), os.fsencode(out), options, _bytes(log), progress)
+    return _packed(result, source, expected=not options.get("dry_run") and options.get("task") is None)
 
 
+@takes(VerifyOptions)
 def verify(
     dataset: Path,
     level: str = "full",
     *,
-    decode: bool = False,
     subset: str | None = None,
     against: Path | None = None,
-    classes: Path | Sequence[str] | None = None,
-    labels: Path | Mapping[str, Path] | None = None,
-    path_column: str | int | None = None,
-    label_column: str | int | None = None,
-    label_ids: Path | None = None,
-    label_pattern: str | None = None,
-    unlabelled: bool | None = None,
-    fields: Iterable[str] | None = None,
-    key_dot: str | None = None,
-    field_from: Mapping[str, str] | None = None,
-    optional_field_from: Mapping[str, str] | None = None,
-    targets: str | Sequence[str] | Mapping[str, str] | None = None,
-    target_classes: Path | Sequence[str] | None = None,
-    target_keypoints: int | None = None,
-    keypoint_numbers: int | None = None,
-    source_kind: str | None = None,
-    split_folders: Mapping[str, str] | Sequence[str] | None = None,
-    classes_at: int | None = None,
-    include: str | Iterable[str] | None = None,
-    exclude: str | Iterable[str] | None = None,
-    limit: int | None = None,
-    samples_per_class: int | None = None,
-    split: str | None = None,
-    deduplicate: str | None = None,
-    first_frame: bool = False,
-    bands: bool = False,
-    pages_as_bands: bool = False,
-    max_pixels: int | None = None,
-    max_scan_pixels: int | None = None,
-    max_decoded_bytes: int | str | None = None,
-    jobs: int = 0,
     progress: Progress | None = None,
+    **options: Unpack[VerifyOptions],
 ) -> VerifyReport:
     """Checks that a dataset is as it was packed, as `packhorse inspect --verify` does; `report.ok` says so, and
     `report.findings` what is not. `against=` compares it with its source, too; the other options are those it was
@@ -161,12 +77,7 @@ def verify(
     level    "quick" (files, sizes, indexes) or "full" (every byte, and every shard by its format's own library)
     decode   also decode every image
     subset   only part I of N: "0/10" """
-    if against is None:
-        _refuse_needless(locals())
-    elif subset is not None:
-        raise UsageError("subset and against exclude each other")
-    given = _options(locals(), "level", "against")
-    arguments = os.fsencode(dataset), level, _bytes(against), given, os.fsencode(program()), progress
+    arguments = os.fsencode(dataset), level, subset or "", _bytes(against), options, os.fsencode(program()), progress
     text, problem, advice = _native(dataset, against).verify(*arguments)
     return VerifyReport.of(json.loads(text), problem=problem, advice=advice)
 
@@ -185,40 +96,28 @@ def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress 
     return UnpackReport.of(json.loads(_native(dataset).unpack(os.fsencode(dataset), os.fsencode(out), as_, progress)))
 
 
+@takes(IndexOptions)
 def index(
     shards: Path | Iterable[Path],
     *,
     out: Path | None = None,
-    classes: Path | Sequence[str] | None = None,
     labels: Path | None = None,
-    fields: Iterable[str] | None = None,
-    targets: str | None = None,
-    target_classes: Path | Sequence[str] | None = None,
-    target_keypoints: int | None = None,
-    max_rejects: int | str = 0,
-    first_frame: bool = False,
-    bands: bool = False,
-    pages_as_bands: bool = False,
-    max_pixels: int | None = None,
     images: str | None = None,
     offsets: str | None = None,
     label_array: str | None = None,
     keys: str | None = None,
-    jobs: int = 0,
-    overwrite: bool = False,
     log: Path | None = None,
     progress: Progress | None = None,
+    **options: Unpack[IndexOptions],
 ) -> PackReport:
     """Makes a dataset of shards that other tools wrote, without rewriting them, as `packhorse index` does. `shards`
     are files, folders of them, or patterns; `images`, `offsets`, `label_array` and `keys` name arrays in HDF5 files.
     `targets` says what the field `objects` of shards that packhorse wrote was made from, as for pack().
     """
     named = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
-    given = _options({**locals(), "labels": None})
-    for name, path in (("out", out), ("labels", labels)):
-        if path is not None:
-            given[name] = os.fsencode(path)
-    arguments = [os.fsencode(one) for one in named], given, _bytes(log), os.fsencode(program()), progress
+    arrays = images or "", offsets or "", label_array or "", keys or ""
+    places = [os.fsencode(one) for one in named], _bytes(out), _bytes(labels), arrays
+    arguments = *places, options, _bytes(log), os.fsencode(program()), progress
     return _packed(_native().index(*arguments), named[0], expected=True)
 
 
@@ -241,14 +140,6 @@ def export_index(
     return ExportReport.of(json.loads(text))
 
 
-_SOURCE_OPTIONS = (
-    "classes labels path_column label_column label_ids label_pattern unlabelled fields key_dot field_from "
-    "optional_field_from targets target_classes target_keypoints keypoint_numbers source_kind split_folders classes_at "
-    "include exclude limit samples_per_class split deduplicate"
-).split()
-_OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
-
-
 def _native(*places: Path | None):
     """The extension; where one of the `places` is a URL, with what opens it."""
     try:
@@ -268,79 +159,6 @@ def _bytes(path: Path | None) -> bytes:
     return b"" if path is None else os.fsencode(path)
 
 
-def _strings(values: str | Iterable[str]) -> list[str]:
-    return [values] if isinstance(values, str) else list(values)
-
-
-def _refuse_needless(arguments: Mapping[str, Any]) -> None:
-    """Refuses options of verify() that change nothing where it is not `against` a source."""
-    for name in _SOURCE_OPTIONS:
-        if arguments[name] is not None:
-            raise UsageError(f"{name} needs against: no source is read")
-    if arguments["decode"] and arguments["level"] != "full":
-        raise UsageError('decode needs level="full", or against')
-    for name in ("bands", "pages_as_bands"):
-        if arguments[name]:
-            raise UsageError(f"{name} needs against: no source is read")
-    for name in ("first_frame", "max_pixels", "max_scan_pixels", "max_decoded_bytes"):
-        if arguments[name] not in (None, False) and not arguments["decode"]:
-            raise UsageError(f"{name} has no effect: no images are decoded", advice="add decode, or leave it out")
-
-
-def _class_list(classes: Path | Sequence[str]) -> list[str]:
-    if not isinstance(classes, (str, os.PathLike)):
-        return list(classes)
-    return _native().read_class_list(os.fsencode(classes))
-
-
-def _labels(labels: Path | Mapping[str, Path]) -> list[str]:
-    if isinstance(labels, Mapping):
-        return [f"{split}={os.fspath(path)}" for split, path in labels.items()]
-    return [os.fspath(labels)]
-
-
-def _places(places: Mapping[str, str]) -> list[str]:
-    return [f"{name}={place}" for name, place in places.items()]
-
-
-def _targets(targets: str | Sequence[str] | Mapping[str, str]) -> list[str]:
-    if isinstance(targets, Mapping):
-        return [f"{split}={text}" for split, text in targets.items()]
-    return [targets] if isinstance(targets, str) else list(targets)
-
-
-def _split_folders(folders: Mapping[str, str] | Sequence[str]) -> str:
-    if isinstance(folders, Mapping):
-        return ",".join(f"{split}={folder}" for split, folder in folders.items())
-    return ",".join(_strings(folders)) or "none"
-
-
-# How the value of an option is handed on, where it is not as it is.
-_FORMS: dict[str, Callable[[Any], Any]] = {
-    "classes": _class_list,
-    "labels": _labels,
-    "label_ids": os.fsencode,
-    "path_column": str,
-    "label_column": str,
-    "field_from": _places,
-    "optional_field_from": _places,
-    "targets": _targets,
-    "target_classes": _class_list,
-    "fields": lambda names: ",".join(_strings(names)) or "none",
-    "split_folders": _split_folders,
-    "include": _strings,
-    "exclude": _strings,
-    "max_rejects": str,
-    "staging": os.fsencode,
-}
-
-
-def _options(arguments: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """The options that were given, as the extension takes them."""
-    given = {name: value for name, value in arguments.items() if value is not None and name not in (*_OWN, *others)}
-    return {name: _FORMS[name](value) if name in _FORMS else value for name, value in given.items()}
-
-
 def _packed(result: tuple[str, int], source: Path, expected: bool) -> PackReport:
     """Logs what the command prints, and raises RejectedError where a dataset was `expected` and none was published."""
     text, allowed = result
@@ -355,7 +173,7 @@ def _packed(result: tuple[str, int], source: Path, expected: bool) -> PackReport
         error = RejectedError(
             f"{report.rejected} of {report.seen} inputs were rejected, {allowed} allowed: nothing was published",
             os.fspath(source),
-            "fix or remove them, or allow them with max_rejects; the error's `report` lists all of them",
+            "fix or remove them, or allow them with max_rejects=; the error's `report` lists all of them",
         )
         error.report = report
         raise error

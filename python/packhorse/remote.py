@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
+from ._options import RemoteOptions, takes
 from .errors import UnsupportedError, UsageError
 
 _options: dict[str, Any] = {}
 _opener: Any = None  # of packhorse._remote, once it is needed
 
 
-def configure_remote(
-    *,
-    cache: str | os.PathLike | None = None,
-    cache_size: int = 50 << 30,
-    memory: int = 256 << 20,
-    endpoint: str = "",
-    region: str = "",
-    sign: bool = True,
-    url_command: Sequence[str] = (),
-) -> None:
+@takes(RemoteOptions)
+def configure_remote(**options: Unpack[RemoteOptions]) -> None:
     """Says how the datasets at URLs that are opened from now on are read. Without it they are read by the defaults
     here. Call it before threads open any.
 
     cache       directory that keeps what was fetched, for all processes of this machine; None: $XDG_CACHE_HOME/packhorse
                 or ~/.cache/packhorse; "": keep it in memory alone
-    cache_size  bytes that the cache may hold; what was used least recently goes first
-    memory      bytes that are kept in memory without a cache, and that may be on their way ahead
+    cache_size  what the cache may hold, 50 GiB; what was used least recently goes first
+    memory      what is kept in memory without a cache, and may be on its way ahead, 256 MiB
     endpoint    s3: where the storage is, if not at AWS
     region      s3: of the bucket
     sign        s3: False signs no requests, for public buckets
@@ -44,25 +36,8 @@ def configure_remote(
             advice="install a wheel of packhorse, or build the package with all its parts",
         ) from error
 
-    cache = None if cache is None else os.fspath(cache)
-    _opener = _remote.enable(
-        cache=cache,
-        cache_bytes=cache_size,
-        memory_bytes=memory,
-        endpoint=endpoint,
-        region=region,
-        sign=sign,
-        url_command=list(url_command),
-    )
-    _options.update(
-        cache=cache,
-        cache_size=cache_size,
-        memory=memory,
-        endpoint=endpoint,
-        region=region,
-        sign=sign,
-        url_command=list(url_command),
-    )
+    _opener = _remote.enable(options)
+    _options.update(options)
 
 
 def remote_counters() -> dict[str, int | float]:

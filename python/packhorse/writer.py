@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ._objects import ObjectArrays
 from .errors import UsageError
-from .packing import Path, Progress, _native, _options, _packed
+from ._options import Path, WriterOptions, takes
+from .packing import Progress, _native, _packed
 from .reports import PackReport
 
 _PIL_KINDS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM", "GIF"}  # what is packed as it is
@@ -38,48 +39,21 @@ class Writer:
     progress   called with (done, total) while they are packed, in this thread; an exception of it stops the packing
     """
 
+    @takes(WriterOptions)
     def __init__(
         self,
         out: Path,
         *,
-        format: str,  # noqa: A002: the command's word
-        classes: Path | Sequence[str] | None = None,
         object_classes: Sequence[str] = (),
         keypoint_names: Sequence[str] = (),
-        image: str = "original",
-        short_side: int | None = None,
-        quality: int | None = None,
-        chroma: str | None = None,
-        restart_mcus: int | None = None,
-        size: int | None = None,
-        fit: str | None = None,
-        codec: str | None = None,
-        shard_bytes: int | str | None = None,
-        shard_samples: int | None = None,
-        shuffle: bool = True,
-        seed: int | None = None,
-        compress: str | None = None,
-        check_space: bool = True,
-        split: str | None = None,
-        deduplicate: str | None = None,
-        max_rejects: int | str = 0,
-        first_frame: bool = False,
-        bands: bool = False,
-        pages_as_bands: bool = False,
-        max_pixels: int | None = None,
-        max_scan_pixels: int | None = None,
-        max_decoded_bytes: int | str | None = None,
-        decode: bool = False,
-        jobs: int = 0,
-        overwrite: bool = False,
         progress: Progress | None = None,
+        **options: Unpack[WriterOptions],
     ):
-        given = _options(locals(), "self", "object_classes", "keypoint_names")
         self.path = os.fspath(out)
         self.report: PackReport | None = None  # of finish()
         self._progress = progress
         self._objects = ObjectArrays(object_classes, len(keypoint_names))
-        self._native = _native().Writer(os.fsencode(out), given, list(object_classes), list(keypoint_names))
+        self._native = _native().Writer(os.fsencode(out), options, list(object_classes), list(keypoint_names))
 
     def __enter__(self) -> Writer:
         return self

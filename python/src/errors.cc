@@ -2,6 +2,7 @@
 
 #include "bindings.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 
 namespace packhorse::python {
 
@@ -39,15 +40,19 @@ nb::object file_system_text(const std::string& bytes) {
 
 void raise(const Error& error) {
   const nb::object type = nb::module_::import_("packhorse.errors").attr(name_of(error.kind()));
-  const nb::object raised =
-      type(file_system_text(error.what()), file_system_text(without_secrets(error.path().native())),
-           file_system_text(error.advice()), file_system_text(without_secrets(error.key())));
+  const nb::object raised = type(file_system_text(spelled(error.what())),
+                                 file_system_text(without_secrets(error.path().native())),
+                                 file_system_text(spelled(error.advice())),
+                                 file_system_text(without_secrets(error.key())));
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 
 }  // namespace
 
 void translate_errors() {
+  spell_options([](std::string_view name, std::string_view value) {
+    return std::string(name) + "=" + (value == "true" ? "True" : std::string(value));
+  });
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "bindings.h"
-#include "given.h"
-#include "packhorse/packing/pack.h"
+#include "packhorse/packing/option_table.h"
 
 /// The parts of packhorse._pack, which packs and verifies. Paths come as bytes (os.fsencode), since
 /// file names may be no text; reports go out as the JSON that the commands print.
@@ -21,10 +20,14 @@ inline std::filesystem::path path_of(const nb::bytes& bytes) {
   return std::string(bytes.c_str(), bytes.size());
 }
 
-/// The options that Python's keyword arguments name; what is not in `given` keeps its default.
-/// Throws Error(kUsage), TypeError.
-PackOptions pack_options(const nb::dict& given);
-/// The same for those that say what is in the images.
-void take_target_options(const Given& given, TargetOptions& targets);
+/// What keyword arguments give, of the options that the function takes; None gives nothing. Throws
+/// TypeError for others, and Error as reading a list of classes does.
+GivenOptions given_options(const nb::dict& values, OptionTaker taker);
+/// Throws as set_options() does.
+PackOptions pack_options_of(const GivenOptions& given);
+/// "short_side=256": how Python's users give an option (packhorse/base/option.h). Any thread: it
+/// calls no Python.
+std::string keyword_text(std::string_view name, std::string_view value);
+void bind_options(nb::module_& module);
 
 }  // namespace packhorse::python

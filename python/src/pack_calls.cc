@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "given.h"
 #include "pack_bindings.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/choices.h"
@@ -37,7 +36,7 @@ void check_log(const fs::path& log, std::vector<fs::path> inputs,
 
 PackResult call_pack(const nb::bytes& source, const nb::bytes& out, const nb::dict& given,
                      const nb::bytes& log, const nb::object& progress) {
-  const PackOptions options = pack_options(given);
+  const PackOptions options = pack_options_of(given_options(given, OptionTaker::kPack));
   const fs::path from = path_of(source), to = path_of(out), log_file = path_of(log);
   check_log(log_file, {from, options.list.labels.ids}, options.list.labels.files,
             options.list.targets);
@@ -48,31 +47,15 @@ PackResult call_pack(const nb::bytes& source, const nb::bytes& out, const nb::di
   });
 }
 
-AdoptOptions adopt_options(const Given& given) {
-  AdoptOptions options;
-  if (given.has("out")) options.out = given.path("out");
-  if (given.has("labels")) options.labels = given.path("labels");
-  given.take("classes", options.classes);
-  if (given.has("fields")) options.shards.fields = FieldChoice::parse(given.text("fields"));
-  take_target_options(given, options.targets);
-  if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
-  given.take("max_pixels", options.limits.pixels);
-  given.take("first_frame", options.limits.first_frame);
-  given.take("bands", options.limits.bands);
-  given.take("pages_as_bands", options.limits.pages_as_bands);
-  given.take("jobs", options.jobs);
-  given.take("overwrite", options.overwrite);
-  ArrayNames& arrays = options.shards.arrays;
-  given.take("images", arrays.images);
-  given.take("offsets", arrays.offsets);
-  given.take("label_array", arrays.labels);
-  given.take("keys", arrays.keys);
-  return options;
-}
-
-PackResult call_index(const std::vector<nb::bytes>& shards, const nb::dict& given,
-                      const nb::bytes& log, const nb::bytes& program, const nb::object& progress) {
-  AdoptOptions options = adopt_options(Given(given));
+PackResult call_index(const std::vector<nb::bytes>& shards, const nb::bytes& out,
+                      const nb::bytes& labels, const std::array<std::string, 4>& arrays,
+                      const nb::dict& given, const nb::bytes& log, const nb::bytes& program,
+                      const nb::object& progress) {
+  AdoptOptions options =
+      AdoptOptions::of(pack_options_of(given_options(given, OptionTaker::kIndex)));
+  if (out.size() > 0) options.out = path_of(out);
+  options.labels = path_of(labels);
+  options.shards.arrays = {arrays[0], arrays[1], arrays[2], arrays[3]};
   options.walkers = make_walkers({path_of(program), std::string(kWalkArgument)});
   std::vector<fs::path> named;
   for (const nb::bytes& shard : shards) named.push_back(path_of(shard));
@@ -129,7 +112,8 @@ void bind_pack(nb::module_& module) {
       "Whether listing this source may open URLs");
   module.def("pack", &call_pack, "source"_a, "out"_a, "given"_a, "log"_a, "progress"_a.none(),
              "Packs a source: its report as JSON, and how many rejects were allowed");
-  module.def("index", &call_index, "shards"_a, "given"_a, "log"_a, "program"_a, "progress"_a.none(),
+  module.def("index", &call_index, "shards"_a, "out"_a, "labels"_a, "arrays"_a, "given"_a, "log"_a,
+             "program"_a, "progress"_a.none(),
              "Adopts shards made by others; returns what pack() does");
   module.def("unpack", &call_unpack, "dataset"_a, "out"_a, "as_"_a, "progress"_a.none(),
              "Writes a dataset back as a folder or in a notation of objects; its report as JSON");

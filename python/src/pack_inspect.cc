@@ -1,11 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "given.h"
 #include "others_run.h"
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/labels/class_file.h"
 #include "packhorse/reports/summary_report.h"
 #include "packhorse/reports/verify_report.h"
 #include "watched_call.h"
@@ -20,7 +18,24 @@ namespace {
 /// The report's JSON, what is wrong, and what to do next; the last two are empty if all is well.
 using Verified = std::tuple<std::string, std::string, std::string>;
 
-VerifyOptions verify_options(const std::string& level, const Given& given,
+/// Refuses options that change nothing where a dataset is not compared with its source.
+void refuse_needless(const GivenOptions& given, const std::string& level) {
+  using enum Option::Group;
+  const auto refuse = [](std::string_view name, const char* why, const char* advice) {
+    throw Error(ErrorKind::kUsage, opt(name) + why, {}, advice);
+  };
+  for (const auto& [name, values] : given) {
+    const OptionGroup group = find_pack_option(name)->group;
+    if (group == kSource || group == kSelection || group == kBands)
+      refuse(name, " needs against=: no source is read", "give the source, or leave it out");
+    if (group == kDecode && level != "full")
+      refuse(name, " needs level=\"full\", or against=", "give one of them, or leave it out");
+    if (group == kLimits && !given.contains("decode"))
+      refuse(name, " has no effect: no images are decoded", "add decode=True, or leave it out");
+  }
+}
+
+VerifyOptions verify_options(const std::string& level, const std::string& subset,
                              const PackOptions& packed, const nb::bytes& program) {
   VerifyOptions options;
   if (level != "quick" && level != "full")
@@ -30,15 +45,23 @@ VerifyOptions verify_options(const std::string& level, const Given& given,
   options.decode = packed.decode && options.level == VerifyLevel::kFull;
   options.image_limits = packed.limits;
   options.walkers = make_walkers({path_of(program), std::string(kWalkArgument)});
-  if (given.has("subset")) options.part = VerifyPart::parse(given.text("subset"));
+  if (!subset.empty()) options.part = VerifyPart::parse(subset);
   return options;
 }
 
-Verified call_verify(const nb::bytes& dataset, const std::string& level, const nb::bytes& against,
-                     const nb::dict& values, const nb::bytes& program, const nb::object& progress) {
-  const PackOptions packed = pack_options(values);
+Verified call_verify(const nb::bytes& dataset, const std::string& level, const std::string& subset,
+                     const nb::bytes& against, const nb::dict& values, const nb::bytes& program,
+                     const nb::object& progress) {
+  const GivenOptions given = given_options(values, OptionTaker::kVerify);
+  if (against.size() == 0) {
+    refuse_needless(given, level);
+  } else if (!subset.empty()) {
+    throw Error(ErrorKind::kUsage, "subset= and against= exclude each other", {},
+                "give only one of the two");
+  }
+  const PackOptions packed = pack_options_of(given);
   packed.limits.validate();
-  const VerifyOptions options = verify_options(level, Given(values), packed, program);
+  const VerifyOptions options = verify_options(level, subset, packed, program);
   const fs::path path = path_of(dataset), source = path_of(against);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
     const std::vector<fs::path> paths = find_datasets(path);
@@ -60,11 +83,9 @@ std::string call_inspect(const nb::bytes& dataset) {
 }  // namespace
 
 void bind_inspect(nb::module_& module) {
-  module.def("verify", &call_verify, "dataset"_a, "level"_a, "against"_a, "given"_a, "program"_a,
-             "progress"_a.none(), "Verifies a dataset: the report's JSON, what is wrong, advice");
-  module.def(
-      "read_class_list", [](const nb::bytes& path) { return read_class_file(path_of(path)); },
-      "path"_a, "The names in a file of classes, one a line");
+  module.def("verify", &call_verify, "dataset"_a, "level"_a, "subset"_a, "against"_a, "given"_a,
+             "program"_a, "progress"_a.none(),
+             "Verifies a dataset: the report's JSON, what is wrong, advice");
   module.def("inspect", &call_inspect, "dataset"_a, "Describes a dataset, as JSON");
 }
 

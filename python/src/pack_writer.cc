@@ -46,7 +46,7 @@ class Writer {
  public:
   Writer(const nb::bytes& out, const nb::dict& given, ObjectNames objects) {
     const std::filesystem::path path = path_of(out);
-    PackOptions options = pack_options(given);
+    PackOptions options = pack_options_of(given_options(given, OptionTaker::kWriter));
     rejects_ = options.max_rejects;
     const OthersRun others_run;
     writer_.emplace(path, std::move(options), std::move(objects));

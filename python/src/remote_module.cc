@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "bindings.h"
+#include "option_values.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/dataset/remote_files.h"
 #include "packhorse/storage/cache.h"
@@ -13,18 +16,18 @@ namespace {
 
 std::shared_ptr<RemoteFiles> open_files(const std::string& url) { return open_remote(url); }
 
-nb::capsule enable(const std::optional<std::string>& cache, std::uint64_t cache_bytes,
-                   std::uint64_t memory_bytes, const std::string& endpoint,
-                   const std::string& region, bool sign,
-                   const std::vector<std::string>& url_command) {
+nb::capsule enable(const nb::dict& given) {
   RemoteOptions options;
-  options.cache = cache ? std::filesystem::path(*cache) : default_cache_directory();
-  options.cache_bytes = cache_bytes;
-  options.memory_bytes = memory_bytes;
-  options.storage.endpoint = endpoint;
-  options.storage.region = region;
-  options.storage.anonymous = !sign;
-  options.storage.url_command = url_command;
+  options.cache = default_cache_directory();
+  std::vector<std::string> names;
+  for (const RemoteOption& row : remote_options()) {
+    names.emplace_back(row.name);
+    if (!given.contains(names.back().c_str())) continue;
+    if (const auto values = values_of(given[names.back().c_str()], row)) row.set(options, *values);
+  }
+  for (const auto& [key, value] : given)
+    if (const auto name = nb::cast<std::string>(key); !std::ranges::count(names, name))
+      refuse_unknown(name, names);
   enable_remote(options);
   static constexpr RemoteDoor kDoor{open_files, add_stop_of_other_copy};
   return {&kDoor, "packhorse.RemoteDoor"};
@@ -48,10 +51,16 @@ nb::dict counters() {
 }  // namespace
 
 void bind_remote(nb::module_& module) {
-  module.def("enable", &enable, "cache"_a.none(), "cache_bytes"_a, "memory_bytes"_a, "endpoint"_a,
-             "region"_a, "sign"_a, "url_command"_a,
-             "Speaks to storage in this way from now on; returns what set_remote_opener() takes. A "
-             "cache of None: the usual place; \"\": memory alone");
+  module.def("enable", &enable, "given"_a,
+             "Speaks to storage in this way from now on; returns what set_remote_opener() takes");
+  module.def(
+      "options",
+      [] {
+        nb::list rows;
+        for (const RemoteOption& row : remote_options()) rows.append(described(row, row.text({})));
+        return rows;
+      },
+      "The options of enable(): what scripts/options makes");
   module.def("counters", &counters, "What came from afar so far");
 }
 

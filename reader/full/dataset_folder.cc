@@ -32,7 +32,7 @@ void refuse_rejects(const SplitListing& split, const fs::path& path) {
               std::to_string(split.rejects.size()) +
                   " of its images and annotations do not go together; the first: " + first.path +
                   ": " + first.reason,
-              path, "mend the folder, or pack it with --max-rejects and use the packed dataset");
+              path, "mend the folder, or pack it with `max_rejects=` and use the packed dataset");
 }
 
 class Folder final : public Dataset {

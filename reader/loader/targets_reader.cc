@@ -22,7 +22,7 @@ void check_labels(const std::vector<std::int32_t>& labels, std::size_t classes, 
 TargetsReader::TargetsReader(const Dataset& dataset) : dataset_(dataset) {
   if (dataset.targets().empty())
     throw Error(ErrorKind::kUsage, "the dataset has no targets", {},
-                "pack it with --targets, or read it without targets");
+                "pack it with `targets=`, or read it without targets");
   for (const TargetRecord& target : dataset.targets()) {
     if (target.kind == kObjectsTarget) {
       objects_ = place_of(target);

@@ -91,7 +91,7 @@ def test_a_list_that_names_files_again(names, tmp_path):
         ("--format", "lmdb", "--shard-bytes", "1MiB", "--seed", "3"),
         ("--format", "hdf5", "--shard-samples", "9000", "--no-shuffle"),
         ("--format", "wds", "--shard-bytes", "none", "--limit", "30000"),
-        ("--format", "lmdb", "--sample-per-class", "14000", "--no-shuffle", "--exclude", "2*", "--include", "*.png"),
+        ("--format", "lmdb", "--samples-per-class", "14000", "--no-shuffle", "--exclude", "2*", "--include", "*.png"),
     ],
     ids=["bytes", "in-order", "one-shard-limit", "per-class-globs"],
 )

@@ -52,7 +52,7 @@ def test_an_option_that_the_mode_does_not_use_is_refused_even_with_its_default(d
     [
         ("--shard-samples", ["0"]),
         ("--limit", ["0"]),
-        ("--sample-per-class", ["0"]),
+        ("--samples-per-class", ["0"]),
         ("--split-folders", [""]),
         ("--labels", [""]),
         ("--short-side", ["0"]),

@@ -40,7 +40,7 @@ def test_classes_and_splits_that_a_selection_leaves_without_an_image_are_noted(t
         ("--include", "*/balls/*"): [leaves + "classes 'bricks', 'clouds', 'flowers', 'pebbles' and 1 more"],
         ("--exclude", "*/balls/*"): [excluded.format("train/balls', 'val/balls'")],
         ("--exclude", "val/balls/*"): [excluded.format("val/balls'")],
-        ("--sample-per-class", "1"): [],
+        ("--samples-per-class", "1"): [],
     }
     for options, expected in notes.items():
         assert pack(SHAPES, tmp_path / "out", "--format", "wds", "--dry-run", *options)["notes"] == expected
@@ -50,12 +50,12 @@ def test_classes_and_splits_that_a_selection_leaves_without_an_image_are_noted(t
 
 
 def test_sample_per_class_and_limit_take_so_many_and_always_the_same(tmp_path):
-    report = pack(TRAIN, tmp_path / "a", "--format", "wds", "--sample-per-class", "3")
+    report = pack(TRAIN, tmp_path / "a", "--format", "wds", "--samples-per-class", "3")
     assert set(Counter(sample["label"] for sample in listed(tmp_path / "a")).values()) == {3}
     assert balanced(report)
-    pack(TRAIN, tmp_path / "b", "--format", "lmdb", "--sample-per-class", "3", "--jobs", "1")
+    pack(TRAIN, tmp_path / "b", "--format", "lmdb", "--samples-per-class", "3", "--jobs", "1")
     assert sorted(paths(tmp_path / "a")) == sorted(paths(tmp_path / "b"))
-    pack(TRAIN, tmp_path / "c", "--format", "wds", "--sample-per-class", "3", "--seed", "1")
+    pack(TRAIN, tmp_path / "c", "--format", "wds", "--samples-per-class", "3", "--seed", "1")
     assert sorted(paths(tmp_path / "a")) != sorted(paths(tmp_path / "c"))
     report = pack(TRAIN, tmp_path / "d", "--format", "wds", "--limit", "10")
     assert report["packed"] == 10 and balanced(report)

@@ -460,7 +460,7 @@ def test_a_dataset_packed_with_decode_is_compared_and_repaired_with_it(half_a_ph
     "options",
     [
         ("--limit", "5"),
-        ("--sample-per-class", "2"),
+        ("--samples-per-class", "2"),
         ("--include", "*00002*"),
         ("--exclude", "*00002*"),
         ("--deduplicate", "drop"),

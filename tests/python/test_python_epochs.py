@@ -22,7 +22,7 @@ def many_photos_fixture(tmp_path_factory):
 def cifar_fixture(tmp_path_factory):
     """1,000 images."""
     out = tmp_path_factory.mktemp("cifar") / "packed"
-    pack(photos("cifar10/test"), out, "--format", "lmdb", "--sample-per-class", "100")
+    pack(photos("cifar10/test"), out, "--format", "lmdb", "--samples-per-class", "100")
     return out
 
 

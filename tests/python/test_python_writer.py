@@ -200,11 +200,12 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     out = tmp_path / "out"
     for error, words, options in [
         (ValueError, "there is no format|format", {"format": "zip"}),
-        (ValueError, "no effect with --image", {"quality": 3}),
+        (ValueError, "no effect with image=", {"quality": 3}),
         (ValueError, "twice", {"classes": ["a", "a"]}),
         (ValueError, "empty", {"classes": [""]}),
         (TypeError, "classes", {"classes": [1, 2]}),
         (TypeError, "unexpected keyword", {"labels": "x"}),
+        (TypeError, "missing required keyword argument 'format'", {"format": None}),
     ]:
         with pytest.raises(error, match=words):
             packhorse.Writer(out, **{"format": "wds", **options})

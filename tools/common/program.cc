@@ -21,6 +21,7 @@
 #include <system_error>
 #include <thread>
 
+#include "common/options.h"
 #include "common/terminal.h"
 #include "common/usage.h"
 #include "help/help_files.h"
@@ -97,14 +98,15 @@ int exit_code_of(const Error& error, int signal_received) {
 }
 
 void print_error(const char* program, const Error& error) {
-  std::string text = fmt::format("{}: error: {}", program, printable_text(error.what()));
+  std::string text = fmt::format("{}: error: {}", program, printable_text(spelled(error.what())));
   if (!error.path().empty())
     text += "\n  where: " + without_secrets(printable(error.path().native()));
   if (!error.key().empty())
     text += (error.path().empty() ? "\n  where: sample " : ", sample ") +
             without_secrets(printable(error.key()));
-  const char* before = "\n  next:  ";  // an advice may have several lines
-  for (std::string_view rest = error.advice(); !rest.empty(); before = "\n         ") {
+  const std::string advice = spelled(error.advice());
+  const char* before = "\n  next:  ";  // it may have several lines
+  for (std::string_view rest = advice; !rest.empty(); before = "\n         ") {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     text += before + printable_text(line);
@@ -312,6 +314,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
 int run_program(const ProgramInfo& program, int argc, char** argv) {
   program_name = program.name;
   std::snprintf(where.data(), where.size(), "%s", program.name);
+  spell_options(flag_text);
   keep_order_of_streams();
   ignore_write_signals();
   word_crashes();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/options.h"
 #include "common/program.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -60,46 +61,36 @@ std::vector<reader::MetricFamily> remote_metrics() {
 }
 
 void RemoteArguments::setup(CLI::App& app, Cache cache) {
-  const auto add = [&](CLI::Option* option) {
-    option->group(kRemoteGroup);
-    declared_.push_back(option);
-    return option;
-  };
   no_cache_ = cache == Cache::kNever;
-  if (cache == Cache::kOffered) {
-    add(app.add_option("--cache", cache_,
-                       "Directory that keeps what was fetched, for all processes of this machine; "
-                       "default: $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse"))
-        ->type_name("DIR");
-    add(add_size(app, "--cache-size", options_.cache_bytes,
-                 "What the cache may hold, e.g. 200GB; what was used least recently goes first"));
-    add(app.add_flag("--no-cache", no_cache_, "Keep what was fetched in memory alone"));
+  for (const RemoteOption& row : remote_options()) {
+    const bool of_cache = row.name.starts_with("cache");
+    if (row.name == "memory" || (of_cache && no_cache_)) continue;
+    CLI::Option* option = declare_option(app, row, row.text({}), kRemoteGroup);
+    if (row.name == "url_command") option->delimiter(' ');
+    declared_.emplace_back(&row, option);
   }
-  add(app.add_option("--endpoint", options_.storage.endpoint,
-                     "s3: where the storage is, if not at AWS, e.g. http://localhost:8333"))
-      ->type_name("URL");
-  add(app.add_option("--region", options_.storage.region, "s3: the bucket's region"));
-  add(app.add_flag("--no-sign-request", options_.storage.anonymous,
-                   "s3: do not sign requests, for public buckets"));
-  add(app.add_option("--url-command", options_.storage.url_command,
-                     "Command that prints a signed URL for the name of a file, its last argument"))
-      ->delimiter(' ')
-      ->type_name("COMMAND");
+  if (no_cache_) return;
+  no_cache_option_ = app.add_flag("--no-cache", no_cache_, "Keep what was fetched in memory alone")
+                         ->group(kRemoteGroup);
 }
 
 bool RemoteArguments::enable(const std::vector<std::string>& paths, bool anyway) const {
   const bool any = std::any_of(paths.begin(), paths.end(), is_url);
+  const auto refuse = [](const CLI::Option* option) {
+    if (option == nullptr || option->count() == 0) return;
+    throw Error(ErrorKind::kUsage, option->get_name() + " has no effect: nothing lies at a URL", {},
+                "leave it out");
+  };
   if (!any && !anyway) {
-    for (const CLI::Option* option : declared_) {
-      if (option->count() > 0)
-        throw Error(ErrorKind::kUsage, option->get_name() + " has no effect: nothing lies at a URL",
-                    {}, "leave it out");
-    }
+    for (const auto& [row, option] : declared_) refuse(option);
+    refuse(no_cache_option_);
     return false;
   }
-  RemoteOptions options = options_;
-  if (!no_cache_)
-    options.cache = cache_.empty() ? default_cache_directory() : std::filesystem::path(cache_);
+  RemoteOptions options;
+  options.cache = default_cache_directory();
+  for (const auto& [row, option] : declared_)
+    if (option->count() > 0) row->set(options, option->results());
+  if (no_cache_) options.cache.clear();
   enable_remote(options);
   return any;
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packhorse/reader/metrics.h"
@@ -26,10 +27,9 @@ class RemoteArguments {
   bool enable(const std::vector<std::string>& paths, bool anyway = false) const;
 
  private:
-  RemoteOptions options_ = {};
-  std::string cache_;
+  std::vector<std::pair<const RemoteOption*, const CLI::Option*>> declared_;
+  const CLI::Option* no_cache_option_ = nullptr;
   bool no_cache_ = false;
-  std::vector<CLI::Option*> declared_;
 };
 
 /// What came from afar so far, for Prometheus and TensorBoard. Thread-safe.

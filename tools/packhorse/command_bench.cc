@@ -8,7 +8,7 @@
 #include "bench/run_text.h"
 #include "commands.h"
 #include "common/checks.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"

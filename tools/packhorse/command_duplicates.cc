@@ -4,7 +4,7 @@
 
 #include "commands.h"
 #include "common/checks.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/duplicates.h"
 #include "packhorse/base/byte_size.h"

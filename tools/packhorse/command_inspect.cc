@@ -1,7 +1,7 @@
 #include <array>
 
 #include "commands.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "inspect/list_action.h"
 #include "inspect/report_action.h"
 #include "inspect/sheet_action.h"
@@ -27,9 +27,7 @@ class CommandInspect final : public program::Command {
     report_.setup(app);
     verify_.setup(app);
     request_.setup_rest(app, program::kProgressAndSummary);
-    ImageLimits& limits = request_.limits;
-    program::add_bands(app, limits.bands, limits.pages_as_bands, "Image limits",
-                       app.get_option("--against"));
+    program::add_bands(app, request_.limits, "Image limits", app.get_option("--against"));
     app_ = &app;
     // Only one of these at a time, so that --json has one object to print.
     constexpr std::array kShown = {"--list", "--show", "--sheet"};

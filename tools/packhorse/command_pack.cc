@@ -4,10 +4,9 @@
 
 #include "commands.h"
 #include "common/checks.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
-#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
@@ -17,7 +16,6 @@
 #include "packhorse/transforms/transform.h"
 #include "shared/pack_text.h"
 #include "shared/request.h"
-#include "shared/source_arguments.h"
 
 namespace packhorse {
 
@@ -43,45 +41,28 @@ class CommandPack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app_ = &app;
-    needed_ = {app.add_option("source", source_, "What to pack (see below)")->required(),
-               app.add_option("out", out_, "Dataset to write; it appears only once it is complete")
-                   ->required(),
-               app.add_option("-f,--format", options_.format, "Shard format (see below)")
-                   ->type_name(choices_text(all_formats()))
-                   ->required()};
-    app.add_flag("--overwrite", options_.overwrite,
-                 "Replace OUT, in one step, once the new one is complete");
-    dry_run_ = app.add_flag(
-        "--dry-run", options_.dry_run,
-        "Only list and plan, and show splits, classes, labels and rejects; write nothing");
-    program::add_jobs(app, options_.jobs);
+    app.add_option("source", source_, "What to pack (see below)")->required();
+    app.add_option("out", out_, "Dataset to write; it appears only once it is complete")
+        ->required();
+    table_.declare(app, OptionGroup::kRun, {});
     app.add_flag("--json", json_, "Print one JSON object");
-    program::add_quiet(app, quiet_, program::kProgressAndSummary)->excludes(dry_run_);
+    program::add_quiet(app, quiet_, program::kProgressAndSummary)
+        ->excludes(app.get_option("--dry-run"));
     program::add_output(app, "--log", log_file_,
                         "Write each reject, skip and duplicate to this file, as one JSON line");
-    source_arguments_.setup(app, "Source", "Selection");
-    app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
-                 "Accept class folders that would be refused: a single one, empty ones, or ones "
-                 "named like a split, images, masks or labels; a wrapper folder is still removed")
-        ->group("Source");
-    app.add_option("--max-rejects", max_rejects_,
-                   "Publish even if up to N, or P%, of the inputs are rejected")
-        ->capture_default_str()
-        ->group("Source");
-    program::add_image_limits(app, options_.limits, "Source");
-    program::add_bands(app, options_.limits.bands, options_.limits.pages_as_bands, "Source");
-    app.add_flag("--decode", options_.decode,
-                 "Also decode images that are stored unchanged, and reject damaged ones (slower)")
-        ->group("Source");
-    setup_images(app);
-    setup_shards(app);
-    setup_tasks(app);
-    app.add_option(
-           "--staging", options_.staging,
-           "Directory in which a dataset for a URL is built; it holds some shards at a time; "
-           "default: the URL's last part with .partial, in the working directory")
-        ->type_name("DIR")
-        ->group(program::kRemoteGroup);
+    using enum Option::Group;
+    for (const OptionGroup group : {kSource, kAccepted, kLimits, kBands, kDecode})
+      table_.declare(app, group, "Source");
+    table_.declare(app, kSelection, "Selection");
+    table_.declare(app, kImages, "Images");
+    table_.declare(app, kShards, "Shards");
+    table_.declare(app, kTasks, "Several machines");
+    add_status(app);
+    table_.declare(app, kStorage, program::kRemoteGroup);
+    for (const char* const name : {"--source-kind", "--format", "--image"}) {
+      CLI::Option* option = app.get_option(name);
+      option->description(option->get_description() + " (see below)");
+    }
     remote_.setup(app);
     app.footer("Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
                "\n\nImage modes:" + described(all_transforms()) +
@@ -127,94 +108,10 @@ class CommandPack final : public program::Command {
   }
 
  private:
-  void setup_images(CLI::App& app) {
-    TransformOptions& image = options_.transform;
-    app.add_option("--image", options_.image, "How the images are stored (see below)")
-        ->type_name(choices_text(all_transforms()))
-        ->capture_default_str()
-        ->group("Images");
-    app.add_option("--short-side", image.short_side, "resize: length of the short side, in pixels")
-        ->check(program::in_range(1, 65535))
-        ->capture_default_str()
-        ->group("Images");
-    app.add_option("--quality", image.quality, "resize: JPEG quality")
-        ->check(program::in_range(1, 100))
-        ->capture_default_str()
-        ->group("Images");
-    app.add_option("--chroma", image.chroma, "resize: chroma sampling, as in the source or 4:2:0")
-        ->transform(program::named<TransformOptions::Chroma>(
-            {{"source", TransformOptions::Chroma::kAsSource},
-             {"420", TransformOptions::Chroma::k420}}))
-        ->option_text("source|420 [source]")
-        ->group("Images");
-    app.add_option("--restart-mcus", image.restart_mcus,
-                   "roi, resize: approximate number of MCUs between restart markers")
-        ->check(program::in_range(1, 8192))
-        ->capture_default_str()
-        ->group("Images");
-    app.add_option("--size", image.size, "raw: width and height, in pixels")
-        ->check(program::in_range(1, 16384))
-        ->capture_default_str()
-        ->group("Images");
-    app.add_option("--fit", image.fit, "raw: crop to the centre, or letterbox the whole image")
-        ->transform(program::named<TransformOptions::Fit>(
-            {{"crop", TransformOptions::Fit::kCrop},
-             {"letterbox", TransformOptions::Fit::kLetterbox}}))
-        ->option_text("crop|letterbox [crop]")
-        ->group("Images");
-    app.add_option("--codec", image.codec, "lossless: what images other than JPEGs become")
-        ->transform(program::named<TransformOptions::Codec>(
-            {{"png", TransformOptions::Codec::kPng}, {"webp", TransformOptions::Codec::kWebp}}))
-        ->option_text("png|webp [png]")
-        ->group("Images");
-  }
-
-  void setup_shards(CLI::App& app) {
-    const auto take_bytes = [this](const std::string& text) {
-      options_.plan.shard_bytes = text == "none" ? 0 : parse_byte_size(text);
-    };
-    auto* bytes =
-        app.add_option_function<std::string>(
-               "--shard-bytes", take_bytes,
-               "Target size of a shard, counting the source's bytes, e.g. 1GiB; none: one "
-               "shard for each split")
-            ->type_name("SIZE")
-            ->default_str("256MiB")
-            ->group("Shards");
-    app.add_option("--shard-samples", options_.plan.shard_samples,
-                   "Put exactly this many images in each shard instead")
-        ->check(program::positive())
-        ->excludes(bytes)
-        ->group("Shards");
-    seed_ =
-        app.add_option("--seed", options_.plan.seed,
-                       "Seed of the global shuffle; without it, a packed dataset keeps its order")
-            ->capture_default_str()
-            ->group("Shards");
-    app.add_flag("--no-shuffle", no_shuffle_, "Keep the order of the source")
-        ->excludes(seed_)
-        ->group("Shards");
-    app.add_option("--compress", compress_,
-                   "zstd or zstd:LEVEL (1 to 19), for formats that support it")
-        ->group("Shards");
-    app.add_flag("--no-space-check", no_space_check_,
-                 "Pack even if the dataset may not fit on the disk")
-        ->group("Shards");
-  }
-
-  void setup_tasks(CLI::App& app) {
-    auto* task = app.add_option("--task", task_,
-                                "Pack only share I of N (0/8 ... 7/8) into OUT.partial, alongside "
-                                "other processes on any machine; publishes nothing")
-                     ->excludes(dry_run_)
-                     ->group("Several machines");
-    app.add_flag("--finish", options_.finish, "Check that all shares are packed, and publish")
-        ->excludes(task)
-        ->excludes(dry_run_)
-        ->group("Several machines");
+  void add_status(CLI::App& app) {
     const auto take = [this](const std::string& out) {
       status_of_ = out;
-      for (CLI::Option* option : needed_) option->required(false);
+      for (CLI::Option* option : app_->get_options()) option->required(false);
     };
     status_ = app.add_option_function<std::string>(
                      "--status", take,
@@ -235,27 +132,10 @@ class CommandPack final : public program::Command {
     return program::kDone;
   }
 
-  /// Refuses options that the image mode does not use, since they would silently change nothing.
-  void refuse_unused_settings() const {
-    for (const std::string_view setting : all_settings()) {
-      std::string option = "--" + std::string(setting);
-      std::replace(option.begin(), option.end(), '_', '-');
-      if (app_->get_option(option)->count() > 0)
-        refuse_unused_setting(find_transform(options_.image), setting);
-    }
-  }
-
   void read_options() {
-    refuse_unused_settings();
+    set_options(options_, table_.given());
     if (!log_file_.empty()) check_output(log_file_);
     remote_.enable({source_, out_}, may_name_urls(source_));
-    options_.plan.shuffle = !no_shuffle_;
-    options_.check_space = !no_space_check_;
-    options_.reorder = seed_->count() > 0;
-    options_.max_rejects = RejectLimit::parse(max_rejects_);
-    source_arguments_.read();
-    if (!task_.empty()) options_.task = TaskShare::parse(task_);
-    if (!compress_.empty()) options_.zstd_level = parse_zstd_level(compress_);
   }
 
   void print_refusal(const PackReport& report) const {
@@ -276,15 +156,13 @@ class CommandPack final : public program::Command {
         kept);
   }
 
-  std::string source_, out_, log_file_, compress_, task_, status_of_;
-  std::string max_rejects_ = "0";
+  std::string source_, out_, log_file_, status_of_;
   PackOptions options_;
-  SourceArguments source_arguments_{options_};
+  program::TableOptions table_;
   program::RemoteArguments remote_;
-  const CLI::App* app_ = nullptr;
-  CLI::Option *dry_run_ = nullptr, *seed_ = nullptr, *status_ = nullptr;
-  std::vector<CLI::Option*> needed_;  ///< unless only the status is asked for
-  bool no_shuffle_ = false, no_space_check_ = false, json_ = false, quiet_ = false;
+  CLI::App* app_ = nullptr;
+  CLI::Option* status_ = nullptr;
+  bool json_ = false, quiet_ = false;
 };
 
 }  // namespace

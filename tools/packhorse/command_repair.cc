@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "commands.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/terminal.h"
 #include "packhorse/verify/repair.h"
-#include "shared/source_arguments.h"
+#include "shared/request.h"
 #include "verify/verify_all.h"
 
 namespace packhorse {
@@ -22,9 +22,10 @@ class CommandRepair final : public program::Command {
     app.add_flag("--decode", packed_.decode,
                  "Needed if `pack` had it: decode every image that is packed again, then verify by "
                  "decoding all images");
-    source_arguments_.setup(app, "The source, as given to `pack`", "Selection, as given to `pack`");
+    table_.declare(app, OptionGroup::kSource, "The source, as given to `pack`");
+    table_.declare(app, OptionGroup::kSelection, "Selection, as given to `pack`");
     request_.setup_rest(app, program::kProgressAndSummary);
-    program::add_bands(app, request_.limits.bands, request_.limits.pages_as_bands, "Image limits");
+    program::add_bands(app, request_.limits, "Image limits");
     app.footer(
         "Replaces the files that are not as the manifest says, from the copy or by packing them "
         "again, then verifies\n"
@@ -37,7 +38,7 @@ class CommandRepair final : public program::Command {
   int run(const std::stop_token& stop) override {
     refuse_url(request_.path);
     const std::vector<fs::path> paths = request_.datasets({from_});
-    source_arguments_.read();
+    set_options(packed_, table_.given());
     packed_.jobs = request_.jobs;
     packed_.limits = request_.limits;
     const RepairReport repaired = repair_all(paths, stop);
@@ -72,7 +73,7 @@ class CommandRepair final : public program::Command {
   Request request_;
   std::string from_;
   PackOptions packed_;  ///< options that the manifest does not record
-  SourceArguments source_arguments_{packed_};
+  program::TableOptions table_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "commands.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/terminal.h"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/terminal.h"

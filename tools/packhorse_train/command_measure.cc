@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "common/checks.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"

@@ -2,7 +2,7 @@
 
 #include "commands.h"
 #include "common/checks.h"
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"

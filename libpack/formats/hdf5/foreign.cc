@@ -89,12 +89,12 @@ class Hdf5Shard final : public ForeignShard {
     const bool no_fields = options.fields.names && options.fields.names->empty();
     if (!no_fields && H5Lexists(file, kFields, H5P_DEFAULT) > 0) {
       throw Error(ErrorKind::kUnsupported, "extra fields in HDF5 files cannot be adopted", path_,
-                  "leave them out: --fields none");
+                  "leave them out: `fields=none`");
     }
     std::optional<Column> found = find_column(file, options.arrays.images, kImageNames, path_);
     if (!found) {
       throw Error(ErrorKind::kUnsupported, "no array with a usual name holds images", path_,
-                  "name it: --images NAME; `h5ls -r FILE` lists the arrays");
+                  "name it: `images=NAME`; `h5ls -r FILE` lists the arrays");
     }
     const Column& images = arrays_->images.emplace(std::move(*found));
     if (holds_sequences(images, path_)) {
@@ -138,7 +138,7 @@ class Hdf5Shard final : public ForeignShard {
     throw Error(ErrorKind::kCorrupt,
                 "the array '" + column.name + "' has " + std::to_string(column.size()) +
                     " values for " + std::to_string(size()) + " images",
-                path_, "name the right array with --images, --label-array or --keys");
+                path_, "name the right array with `images=`, `label_array=` or `keys=`");
   }
 
   void cut_array(const Column& images) {
@@ -177,7 +177,7 @@ class Hdf5Shard final : public ForeignShard {
     const auto column = find_column(arrays_->file.get(), given, kOffsetNames, path_);
     if (!column) {
       refuse("is a flat array of bytes, and no array says where in it each image begins",
-             "name the array of offsets: --offsets NAME; `h5ls -r FILE` lists the arrays");
+             "name the array of offsets: `offsets=NAME`; `h5ls -r FILE` lists the arrays");
     }
     if (column->size() > file_bytes_) corrupt("more offsets than the file has bytes");
     const std::uint64_t begin = begin_of(images, path_), total = images.size();

@@ -83,7 +83,7 @@ void refuse_other_axes(const Column& column, const fs::path& path) {
   if (!one)
     refuse(column, "has more than one value per sample", path,
            "write one for each: y.argmax(axis=1) where one of several is 1; or name another array "
-           "with --label-array or --keys");
+           "with `label_array=` or `keys=`");
 }
 
 }  // namespace
@@ -162,8 +162,8 @@ std::vector<std::string> read_texts(const Column& column, const fs::path& path) 
   }
   if (H5Tget_class(type.get()) != H5T_INTEGER)
     refuse(column, "holds neither integers nor strings", path,
-           "write whole numbers, y.astype('int64'), or name another array with --label-array or "
-           "--keys");
+           "write whole numbers, y.astype('int64'), or name another array with `label_array=` or "
+           "`keys=`");
   std::vector<std::string> texts;
   for (const std::int64_t value : read_integers(column, path))
     texts.push_back(std::to_string(value));

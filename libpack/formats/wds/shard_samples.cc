@@ -211,7 +211,7 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
     throw Error(
         ErrorKind::kUsage,
         "the samples have more than 32 different extra members, the last being '." + name + "'",
-        shard_, "choose which to keep with --fields; --fields none leaves all of them out");
+        shard_, "choose which to keep with `fields=`; `fields=none` leaves all of them out");
   }
   if (it == fields_.end()) {
     fields_.push_back(name);
@@ -311,7 +311,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
       dotted > 0 && !choice_.key_dot)
     listing.notes.push_back("the keys of " + std::to_string(dotted) +
                             " samples end at the last dot of their names, since each image there "
-                            "has its own label or fields; --key-dot first reads them otherwise");
+                            "has its own label or fields; `key_dot=first` reads them otherwise");
   naming::refuse_empty(listing, source,
                        "packhorse expects WebDataset samples: <key>.jpg, <key>.cls");
   return listing;

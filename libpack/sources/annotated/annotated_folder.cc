@@ -41,9 +41,9 @@ void AnnotatedFolder::refuse_others(const ListOptions& options) const {
       options.fields.places.empty() && options.classes.size() < 2)
     return;
   throw Error(ErrorKind::kUsage,
-              "this layout says itself where images, splits and annotations lie: --labels, "
-              "--split-folders and fields would change nothing",
-              root_, "leave them out, or give --source-kind folder");
+              "this layout says itself where images, splits and annotations lie: `labels=`, "
+              "`split_folders=` and fields would change nothing",
+              root_, "leave them out, or give `source_kind=folder`");
 }
 
 std::vector<std::string> files_in(const fs::path& folder) { return names_in(folder, false); }

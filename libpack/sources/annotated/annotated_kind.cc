@@ -69,7 +69,7 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
                 ("packhorse pack " + naming::shell_word(path.native())) + " OUT --source-kind " +
                 std::string(name);
   throw Error(ErrorKind::kUsage, "the folder has annotations in several notations", path,
-              "say which are meant, or give --targets: " + commands);
+              "say which are meant, or give `targets=`: " + commands);
 }
 
 std::vector<std::string> annotated_folders_in(const fs::path& path, const ListOptions& options) {

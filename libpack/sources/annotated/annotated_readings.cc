@@ -12,6 +12,7 @@
 #include "labels/label_rows.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/labels/class_file.h"
@@ -95,7 +96,7 @@ class Trials {
 
   Names run() {
     for (const std::string_view kind : annotated_kinds())
-      try_objects(options_, kind, "--source-kind " + std::string(kind));
+      try_objects(options_, kind, opt("source_kind", kind));
     try_data_yaml();
     try_coco();
     for (const AnnotationsBeside::Texts& texts : found_.texts) try_texts(texts);
@@ -105,19 +106,18 @@ class Trials {
     for (const std::string& table : tables) try_labels(table);
     for (const AnnotationsBeside::File& file : found_.files) {
       if (file.notation.empty() || file.notation == kCoco) continue;
-      told_.push_back(
-          fmt::format("annotations of {} are not read: convert {} to COCO or VOC, and give "
-                      "--targets coco:FILE, or --targets voc",
-                      file.notation, word_of(file.path)));
+      told_.push_back(fmt::format(
+          "annotations of {} are not read: convert {} to COCO or VOC, and give "
+          "{}, or {}",
+          file.notation, word_of(file.path), opt("targets", "coco:FILE"), opt("targets", "voc")));
       break;
     }
     return std::move(told_);
   }
 
  private:
-  std::string word_of(const std::string& path) const {
-    return shell_word((source_ / path).native());
-  }
+  std::string path_of(const std::string& path) const { return (source_ / path).native(); }
+  std::string word_of(const std::string& path) const { return shell_word(path_of(path)); }
 
   /// How many objects the first images have. One that is damaged is told when it is packed.
   static std::size_t count_objects(const Source& source, const Listing& listing) {
@@ -198,7 +198,7 @@ class Trials {
       if (!(name.ends_with(".yaml") || name.ends_with(".yml")) || tried++ == kMostTried) continue;
       ListOptions options = options_;
       options.targets.add("yolo:" + (source_ / other.path).native());
-      if (try_objects(options, {}, "--targets yolo:" + word_of(other.path))) return;
+      if (try_objects(options, {}, opt("targets", "yolo:" + path_of(other.path)))) return;
     }
   }
 
@@ -217,8 +217,7 @@ class Trials {
       std::string option;
       for (const auto& [split, file] : by_split) {
         options.targets.add(split + "=coco:" + (source_ / file).native());
-        option += (option.empty() ? "" : " ") +
-                  ("--targets " + shell_word(split + "=coco:" + (source_ / file).native()));
+        option += (option.empty() ? "" : " ") + opt("targets", split + "=coco:" + path_of(file));
       }
       if (try_objects(options, kFolderSource.name, option)) return;
     }
@@ -226,7 +225,7 @@ class Trials {
     for (const std::string& file : files) {
       ListOptions options = options_;
       options.targets.add("coco:" + (source_ / file).native());
-      if (try_objects(options, kFolderSource.name, "--targets coco:" + word_of(file))) return;
+      if (try_objects(options, kFolderSource.name, opt("targets", "coco:" + path_of(file)))) return;
     }
   }
 
@@ -237,13 +236,13 @@ class Trials {
     std::string option;
     if (texts.extension == TargetOptions{.notation = Notation::kVoc}.field()) {
       options.targets.notation = Notation::kVoc;
-      option = "--targets voc ";
+      option = opt("targets", "voc") + " ";
     } else if (texts.extension == TargetOptions{.notation = Notation::kYolo}.field() &&
                is_yolo_text(head)) {
       options.targets.notation = Notation::kYolo;
       const auto names = yolo_class_file(source_, file);
-      option =
-          "--targets yolo --target-classes " + (names ? shell_word(names->native()) : "FILE") + ' ';
+      option = opt("targets", "yolo") + " " +
+               opt("target_classes", names ? names->native() : "FILE") + " ";
       if (names)
         options.targets.classes = read_class_file(*names);
       else
@@ -265,14 +264,14 @@ class Trials {
     if (naming::directory_of(texts.image) == naming::directory_of(texts.text)) {
       ListOptions options = base;
       options.fields.names = {texts.extension};
-      return try_with(options, "--fields " + texts.extension);
+      return try_with(options, opt("fields", texts.extension));
     }
     for (const bool required : {true, false}) {
       for (const std::string& place : places_of(texts)) {
         ListOptions options = base;
         options.fields.places.push_back({texts.extension, place, required});
-        if (try_with(options, (required ? "--field-from " : "--optional-field-from ") +
-                                  shell_word(texts.extension + '=' + place)))
+        if (try_with(options, opt(required ? "field_from" : "optional_field_from",
+                                  texts.extension + '=' + place)))
           return true;
       }
     }
@@ -287,7 +286,7 @@ class Trials {
   void try_labels(const std::string& table) {
     ListOptions options = options_;
     options.labels.files = {{"", source_ / table}};
-    try_listing(options, "--labels " + word_of(table), "");
+    try_listing(options, opt("labels", path_of(table)), "");
   }
 
   bool try_listing(const ListOptions& options, const std::string& option, const std::string& what) {

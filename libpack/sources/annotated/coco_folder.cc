@@ -11,6 +11,7 @@
 #include "annotations/coco_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/layout/folder_roles.h"
@@ -147,8 +148,8 @@ class CocoFolder final : public AnnotatedFolder {
     if (found_.parts.empty())
       throw Error(ErrorKind::kUsage, "there is no annotation file of COCO whose images are there",
                   path,
-                  "name the file: --targets coco:FILE; for one split alone: --targets "
-                  "val=coco:FILE");
+                  "name the file: `targets=coco:FILE`; for one split alone: "
+                  "`targets=val=coco:FILE`");
     if (targets_.files.contains("") && found_.parts.size() > 1)
       refuse("there are annotation files for splits, and one for all images");
     if (found_.all_have_captions()) {
@@ -255,11 +256,11 @@ class CocoFolder final : public AnnotatedFolder {
       (naming::last_name(file).starts_with(kCaptions) ? captions : others).push_back(file);
     if (!captions.empty())
       listing.notes.push_back("not read: " + naming::quoted(captions) +
-                              "; captions are packed with --targets caption:FILE");
+                              "; captions are packed with " + opt("targets", "caption:FILE"));
     if (!others.empty())
       listing.notes.push_back("not read: " + naming::quoted(others) +
-                              "; objects with key points are packed with --targets coco:FILE and "
-                              "such a file");
+                              "; objects with key points are packed with " +
+                              opt("targets", "coco:FILE") + " and such a file");
   }
 
   /// Notes that folders around images are not packed as classes.
@@ -272,8 +273,9 @@ class CocoFolder final : public AnnotatedFolder {
       const auto depth = std::ranges::count(split.origin, '/') + (split.origin.empty() ? 1 : 2);
       listing.notes.push_back(fmt::format(
           "folders around the images, such as {}, are not packed as classes: the annotations say "
-          "what the images show; --classes-at {} packs the folders as classes instead",
-          naming::shown(naming::join(split.origin, folder)), depth));
+          "what the images show; {} packs the folders as classes instead",
+          naming::shown(naming::join(split.origin, folder)),
+          opt("classes_at", std::to_string(depth))));
       return;
     }
   }
@@ -293,7 +295,7 @@ class CocoFolder final : public AnnotatedFolder {
     }
     throw Error(ErrorKind::kUsage, "the folder looks like COCO's, but " + what, root(),
                 "say which files are meant: " + command + " --split-folders " +
-                    naming::shell_word(folders) + "; --source-kind folder packs images alone");
+                    naming::shell_word(folders) + "; `source_kind=folder` packs images alone");
   }
 
   CocoLayout found_;

@@ -59,7 +59,7 @@ class HfFolder final : public AnnotatedFolder {
     targets_.notation = TargetOptions::Notation::kHf;
     if (found_.folders.empty())
       throw Error(ErrorKind::kUsage, "there is no metadata.jsonl with objects", path,
-                  "name the file: --targets hf:FILE; for one split alone: --targets val=hf:FILE");
+                  "name the file: `targets=hf:FILE`; for one split alone: `targets=val=hf:FILE`");
     for (const std::string& folder : found_.folders) {
       const std::string split = folder.empty() ? "" : split_for(folder);
       if (!targets_.files.emplace(split, path / folder / kMetadata).second)
@@ -101,8 +101,8 @@ class HfFolder final : public AnnotatedFolder {
   [[noreturn]] void refuse(const std::string& what) const {
     throw Error(ErrorKind::kUsage, "the folder has a metadata.jsonl with objects, but " + what,
                 root(),
-                "say which files are meant: --targets SPLIT=hf:FILE with --split-folders; "
-                "--source-kind folder packs images alone");
+                "say which files are meant: `targets=SPLIT=hf:FILE` with `split_folders=`; "
+                "`source_kind=folder` packs images alone");
   }
 
   HfLayout found_;

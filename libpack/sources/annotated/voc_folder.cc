@@ -185,8 +185,8 @@ class VocFolder final : public AnnotatedFolder {
     const std::optional<VocPlaces> places = places_in(root());
     if (!places)
       throw Error(ErrorKind::kUsage, "there are no folders JPEGImages and Annotations", path,
-                  "say where the XML files lie: --targets voc --field-from xml=FOLDER; or beside "
-                  "the images: --targets voc --fields xml");
+                  "say where the XML files lie: `targets=voc` `field_from=xml=FOLDER`; or beside "
+                  "the images: `targets=voc` `fields=xml`");
     places_ = *places;
     if (places_.images.front() == kImages) read_sets();
   }
@@ -344,7 +344,7 @@ class VocFolder final : public AnnotatedFolder {
     }
     if (listing.splits.empty())
       throw Error(ErrorKind::kUsage, "no image in the lists of splits has annotations", root(),
-                  "give --source-kind folder --unlabelled to pack images alone");
+                  "give `source_kind=folder` `unlabelled=true` to pack images alone");
     SplitListing& first = listing.splits.front();
     first.rejects.insert(first.rejects.end(), whole.rejects.begin(), whole.rejects.end());
     first.skips = std::move(whole.skips);

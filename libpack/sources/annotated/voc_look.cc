@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
 
@@ -67,13 +68,13 @@ void name_classes(const Seen& seen, Listing& listing, TargetOptions& targets) {
     throw Error(ErrorKind::kUsage,
                 "no annotation names a class" +
                     (seen.damaged.empty() ? "" : "; the first cannot be read: " + seen.damaged),
-                {}, "give --targets voc --target-classes FILE, a name a line");
+                {}, "give `targets=voc` `target_classes=FILE`, a name a line");
   targets.classes.assign(names.begin(), names.end());
   listing.notes.push_back(
-      fmt::format("the {} of the objects {} in the annotations, sorted: {}; --targets voc "
-                  "--target-classes FILE fixes them",
+      fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
                   names.size() == 1 ? "class" : fmt::format("{} classes", names.size()),
-                  names.size() == 1 ? "is that" : "are those", naming::quoted(targets.classes)));
+                  names.size() == 1 ? "is that" : "are those", naming::quoted(targets.classes),
+                  opt("targets", "voc"), opt("target_classes", "FILE")));
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ class PlaceFinder {
     refuse("the split " + split + " is '" + printable(text) + "', which is not in the source, " +
                printable(source_.native()),
            "give the folder that holds all of it as the source: packhorse pack FOLDER OUT "
-           "--targets yolo:" +
+           "`targets=` yolo:" +
                printable(file_.native()));
   }
 

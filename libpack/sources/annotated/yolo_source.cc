@@ -140,10 +140,11 @@ class YoloSource final : public Source {
     if (options.labels.empty() && !options.split_folders && !fields &&
         options.fields.places.empty() && options.classes.size() < 2)
       return;
-    throw Error(ErrorKind::kUsage,
-                "a data.yaml names the splits, images and labels itself: --labels, --split-folders "
-                "and fields would change nothing",
-                file_, "leave them out, or give --targets yolo instead of the file");
+    throw Error(
+        ErrorKind::kUsage,
+        "a data.yaml names the splits, images and labels itself: `labels=`, `split_folders=` "
+        "and fields would change nothing",
+        file_, "leave them out, or give `targets=yolo` instead of the file");
   }
 
   SplitListing list_split(const YoloPlaces& places,
@@ -327,7 +328,7 @@ class YoloSource final : public Source {
   [[noreturn]] void refuse_no_labels() const {
     throw Error(ErrorKind::kUsage, "none of the images has labels: " + labels_.missing(), file_,
                 "put the labels there, a .txt for each image that has objects; or pack the images "
-                "alone: --source-kind folder");
+                "alone: `source_kind=folder`");
   }
 
   /// Refuses an image that is in two splits.
@@ -424,8 +425,8 @@ std::unique_ptr<Source> open(const fs::path& path) {
 std::unique_ptr<Source> open(const fs::path& source, const fs::path& data) {
   std::error_code code;
   if (fs::exists(source, code) && !fs::is_directory(source, code))
-    throw Error(ErrorKind::kUsage, "with --targets yolo:FILE the source is a folder of images",
-                source, "give the folder, or the data.yaml as the source, without --targets");
+    throw Error(ErrorKind::kUsage, "with `targets=yolo:FILE` the source is a folder of images",
+                source, "give the folder, or the data.yaml as the source, without `targets=`");
   return std::make_unique<YoloSource>(source, data);
 }
 

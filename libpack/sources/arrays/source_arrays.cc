@@ -94,10 +94,10 @@ class ArraysSource final : public PayloadSource {
   void refuse_unused(const ListOptions& options) const {
     if (!options.labels.empty()) {
       throw Error(ErrorKind::kUsage, "arrays have their own labels", path_,
-                  "leave out --labels; --classes gives them names");
+                  "leave out `labels=`; `classes=` gives them names");
     }
     if (options.fields.names && !options.fields.names->empty())
-      throw Error(ErrorKind::kUsage, "arrays have no extra fields", path_, "leave out --fields");
+      throw Error(ErrorKind::kUsage, "arrays have no extra fields", path_, "leave out `fields=`");
   }
 
   std::vector<fs::path> files() const {

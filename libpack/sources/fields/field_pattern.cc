@@ -28,7 +28,7 @@ std::vector<std::string_view> names_in(std::string_view path) {
 FieldPlace parse_field_place(const std::string& text, bool required) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw Error(ErrorKind::kUsage, "--field-from: '" + printable(text) + "' is not NAME=PLACE", {},
+    throw Error(ErrorKind::kUsage, "`field_from=`: '" + printable(text) + "' is not NAME=PLACE", {},
                 "give the field's name and where its files lie in the source, e.g. seg.png=masks");
   }
   FieldPlace place{text.substr(0, equals), text.substr(equals + 1), required};
@@ -98,7 +98,7 @@ FieldPattern::Token FieldPattern::placeholder(std::string_view text) const {
 }
 
 void FieldPattern::refuse(const std::string& what) const {
-  throw Error(ErrorKind::kUsage, "--field-from: '" + printable(text_) + "': " + what, {},
+  throw Error(ErrorKind::kUsage, "`field_from=`: '" + printable(text_) + "': " + what, {},
               "give a folder of the source, e.g. seg.png=masks, or the files' paths in it, with "
               "{stem}, {stem%ENDING}, {dir}, {class} and {split}: seg.png=masks/{stem}_mask.png");
 }

@@ -148,7 +148,7 @@ class FolderSource final : public Source {
   Listing list_archive(const std::string& folder, bool given, const ListOptions& options) {
     const fs::path path = root_ / folder;
     if (fields_.any_elsewhere()) {
-      throw Error(ErrorKind::kUsage, "--field-from cannot look into an archive that is a split",
+      throw Error(ErrorKind::kUsage, "`field_from=` cannot look into an archive that is a split",
                   path, "pack the archive alone, or unpack it and name its folder");
     }
     if (!payloads_) payloads_.emplace(options.scratch);

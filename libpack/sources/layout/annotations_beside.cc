@@ -19,6 +19,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse {
@@ -365,10 +366,9 @@ void doubt_unread_annotations(Layout& layout, const SourceContents& contents,
     doubts.front() = {Doubt::Kind::kLayout, std::move(what), {}};
   }
   for (std::size_t i = 0; i < std::min(found.tables.size(), kMostTables); ++i)
-    layout.notes.push_back(
-        fmt::format("{} is not read: the class folders give the labels; --labels {} would read it",
-                    naming::shown(found.tables[i]),
-                    naming::shell_word((contents.disk / found.tables[i]).native())));
+    layout.notes.push_back(fmt::format(
+        "{} is not read: the class folders give the labels; {} would read it",
+        naming::shown(found.tables[i]), opt("labels", (contents.disk / found.tables[i]).native())));
 }
 
 std::string text_head(const std::filesystem::path& file, std::size_t most) {

@@ -283,8 +283,8 @@ void doubt_given_labels(Listing& listing, const Layout& layout, const ListOption
       listing.doubts.push_back({DoubtKind::kSplitClasses,
                                 "the split " + split.split + " has the " +
                                     counted("class", "classes", other) + ", which train lacks",
-                                "correct the labels, list all classes with --classes FILE, or give "
-                                "--allow-odd-classes"});
+                                "correct the labels, list all classes with `classes=FILE`, or give "
+                                "`allow_odd_classes=true`"});
   }
 }
 

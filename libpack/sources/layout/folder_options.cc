@@ -11,7 +11,7 @@ namespace packhorse {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorKind::kUsage, "--split-folders: " + what, {},
+  throw Error(ErrorKind::kUsage, "`split_folders=`: " + what, {},
               "say which folder of the source is which split, e.g. train=Training,val=Testing; "
               "none if no folder is");
 }
@@ -56,14 +56,14 @@ std::vector<SplitFolder> parse_split_folders(const std::string& text) {
 void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source) {
   if (!options.fields.places.empty()) {
     throw Error(ErrorKind::kUsage,
-                "--field-from needs a folder or an archive of images, and the source is neither",
-                source, "leave it out; --fields selects the fields that the source has");
+                "`field_from=` needs a folder or an archive of images, and the source is neither",
+                source, "leave it out; `fields=` selects the fields that the source has");
   }
   if (!options.split_folders && !options.allow_odd_classes && options.classes_at == 0) return;
   throw Error(ErrorKind::kUsage,
-              std::string(options.split_folders    ? "--split-folders"
-                          : options.classes_at > 0 ? "--classes-at"
-                                                   : "--allow-odd-classes") +
+              std::string(options.split_folders    ? "`split_folders=`"
+                          : options.classes_at > 0 ? "`classes_at=`"
+                                                   : "`allow_odd_classes=true`") +
                   " needs class folders, and the source has none",
               source, "leave it out");
 }
@@ -71,8 +71,9 @@ void refuse_folder_options(const ListOptions& options, const std::filesystem::pa
 std::filesystem::path only_labels_file(const LabelOptions& labels,
                                        const std::filesystem::path& source) {
   if (labels.unlabelled) {
-    throw Error(ErrorKind::kUsage, "--unlabelled needs folders of images, and this source has none",
-                source, "leave it out");
+    throw Error(ErrorKind::kUsage,
+                "`unlabelled=true` needs folders of images, and this source has none", source,
+                "leave it out");
   }
   const auto file = labels.files.find("");
   const bool plain =
@@ -81,7 +82,7 @@ std::filesystem::path only_labels_file(const LabelOptions& labels,
   throw Error(ErrorKind::kUsage,
               plain ? "the samples of shards cannot be labelled by split or by pattern"
                     : "the labels file of shards has two columns: key and label",
-              source, "give --labels FILE with lines `key label`");
+              source, "give `labels=FILE` with lines `key label`");
 }
 
 }  // namespace packhorse

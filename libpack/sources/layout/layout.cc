@@ -4,6 +4,7 @@
 
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "sources/layout/class_doubts.h"
 #include "sources/layout/folder_roles.h"
@@ -384,8 +385,8 @@ class Finder {
     }
     if (other != nullptr)
       layout_.notes.push_back("the classes are numbers in the order of texts, so label " +
-                              std::to_string(label) + " is the class " + shown(*other) +
-                              "; --classes FILE gives them another order");
+                              std::to_string(label) + " is the class " + shown(*other) + "; " +
+                              opt("classes", "FILE") + " gives them another order");
   }
 
   void note_emptied() {
@@ -393,7 +394,8 @@ class Finder {
     for (const std::string& folder : contents_.emptied)
       if (const auto id = tree_.find(folder); !id || !tree_[*id].holds()) emptied.push_back(folder);
     if (!emptied.empty())
-      layout_.notes.push_back("no image is left in " + quoted(emptied) + " (--exclude)");
+      layout_.notes.push_back("no image is left in " + quoted(emptied) + " (" + opt("exclude") +
+                              ")");
   }
 
   /// Whether the folder is one of the `folders`, or around one.
@@ -492,7 +494,7 @@ std::string split_folders_option(const std::vector<SplitFolder>& splits) {
   std::string value;
   for (const SplitFolder& one : splits)
     value += (value.empty() ? "" : ",") + one.split + '=' + one.folder;
-  return "--split-folders " + naming::shell_word(value);
+  return opt("split_folders", value);
 }
 
 }  // namespace packhorse

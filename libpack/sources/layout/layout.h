@@ -66,7 +66,7 @@ Layout find_layout(const SourceContents& contents, const FieldSet& fields,
 Layout find_layout(const Tree& tree, const SourceContents& contents, const ListOptions& options,
                    const std::filesystem::path& source);
 
-/// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.
+/// What a user would give to name these splits: train=Training,val=more/Testing.
 std::string split_folders_option(const std::vector<SplitFolder>& splits);
 
 }  // namespace packhorse

@@ -13,6 +13,7 @@
 #include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/class_list.h"
 #include "sources/layout/attach_fields.h"
@@ -151,9 +152,9 @@ class Readings {
     std::string text;
     for (const std::string& one : told_) text += (text.empty() ? "" : "\n") + one;
     if (!options_.labels.for_all())
-      text += std::string(text.empty() ? "" : "\n") +
-              "--labels FILE gives the labels in a file, --label-pattern finds them in the images' "
-              "names";
+      text += std::string(text.empty() ? "" : "\n") + opt("labels", "FILE") +
+              " gives the labels in a file, " + opt("label_pattern") +
+              " finds them in the images' names";
     return text;
   }
 
@@ -162,7 +163,8 @@ class Readings {
   std::string beside_datasets() {
     const std::string& first = contents_.datasets.front();
     if (first.empty())
-      return "--source-kind packed  packs that dataset again\n"
+      return opt("source_kind", "packed") +
+             "  packs that dataset again\n"
              "or move the folders of images out of it, and pack these";
     Names globs;
     for (const std::string& folder : contents_.datasets) globs.push_back(as_glob(folder) + "/*");
@@ -298,7 +300,7 @@ class Readings {
     for (int depth = std::min(deepest, kMostDepth); depth > 0; --depth) {
       ListOptions options = options_;
       options.classes_at = depth;
-      try_with("--classes-at " + std::to_string(depth), options);
+      try_with(opt("classes_at", std::to_string(depth)), options);
     }
     flat_ = deepest < 2;
   }
@@ -417,7 +419,7 @@ class Readings {
     std::string option;
     for (const std::string& glob : globs) {
       options.exclude.push_back(glob);
-      option += (option.empty() ? "--exclude " : " --exclude ") + naming::shell_word(glob);
+      option += (option.empty() ? "" : " ") + opt("exclude", glob);
     }
     SourceContents rest = contents_of(contents_, "");
     leave_out(rest, globs);
@@ -426,7 +428,7 @@ class Readings {
     if (!result || result->images < without) return false;
     result->left += without;
     return told_.size() < kMostReadings &&
-           take(option + (unlabelled ? " --unlabelled" : ""), options, result);
+           take(option + (unlabelled ? " " + opt("unlabelled") : ""), options, result);
   }
 
   /// Without the class folders that hold nothing.
@@ -461,13 +463,13 @@ class Readings {
   void try_odd() {
     ListOptions options = options_;
     options.allow_odd_classes = true;
-    try_with("--allow-odd-classes", options);
+    try_with(opt("allow_odd_classes"), options);
   }
 
   void try_unlabelled() {
     ListOptions options = options_;
     options.labels.unlabelled = true;
-    try_with("--unlabelled", options);
+    try_with(opt("unlabelled"), options);
   }
 
   /// Whether what looks like renderings may as well be classes, by their names.
@@ -515,8 +517,10 @@ class Readings {
     ListOptions at_depth = options_, unlabelled = options_;
     at_depth.classes_at = 1;
     unlabelled.labels.unlabelled = true;
-    const std::pair<const char*, const ListOptions&> all[] = {
-        {"", options_}, {" --classes-at 1", at_depth}, {" --unlabelled", unlabelled}};
+    const std::pair<std::string, const ListOptions&> all[] = {
+        {"", options_},
+        {" " + opt("classes_at", "1"), at_depth},
+        {" " + opt("unlabelled"), unlabelled}};
     for (const auto& [more, base] : all) {
       for (const bool required : {true, false}) {
         for (const std::string& place : places) {
@@ -525,8 +529,7 @@ class Readings {
           ListOptions options = base;
           options.fields.places.push_back({name, place, required});
           const std::string option =
-              std::string(required ? "--field-from " : "--optional-field-from ") +
-              naming::shell_word(name + '=' + place) + more;
+              opt(required ? "field_from" : "optional_field_from", name + '=' + place) + more;
           if (take(option, options, result_with(options))) return;
         }
       }

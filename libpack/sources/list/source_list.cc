@@ -111,7 +111,7 @@ void refuse_secrets(const ListFile& list, const ListRow& row) {
           ErrorKind::kUsage,
           "line " + std::to_string(row.line) + ": the field '" + list.fields()[f] +
               "' holds a secret, which would be published: '" + printable(row.fields[f]) + "'",
-          list.path(), "take it out, or choose the fields to pack: --fields none, or their names");
+          list.path(), "take it out, or choose the fields to pack: `fields=none`, or their names");
   }
 }
 
@@ -180,7 +180,7 @@ class ListSource final : public Source {
     refuse_folder_options(options, path_);
     if (!options.labels.empty()) {
       throw Error(ErrorKind::kUsage, "a list file has its own labels", path_,
-                  "leave out --labels, or give the folder as the source");
+                  "leave out `labels=`, or give the folder as the source");
     }
     list_.emplace(path_, options.fields);
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
@@ -342,7 +342,7 @@ class ListSource final : public Source {
                       " of the list give '" + printable(stored) + "' different labels",
                   path_,
                   "keep only the right one; for several classes of an image, list it once, and "
-                  "give --targets classes:TABLE");
+                  "give `targets=classes:TABLE`");
     } else {
       ++again_;
     }

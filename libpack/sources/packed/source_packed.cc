@@ -77,7 +77,7 @@ class PackedSource final : public Source {
     refuse_folder_options(options, path_);
     if (!options.labels.empty()) {
       throw Error(ErrorKind::kUsage, "a packed dataset has its own labels", path_,
-                  "leave out --labels; --classes can reorder them");
+                  "leave out `labels=`; `classes=` can reorder them");
     }
     Listing listing;
     listing.classes = class_names(options);
@@ -165,7 +165,7 @@ class PackedSource final : public Source {
     if (!options.classes.empty()) return naming::class_names(options.classes, found, path_);
     if (same) return first;
     throw Error(ErrorKind::kUsage, "its splits have different class lists", path_,
-                "give the order of all classes with --classes, or convert the splits one by one");
+                "give the order of all classes with `classes=`, or convert the splits one by one");
   }
 
   std::vector<std::string> choose_fields(const FieldChoice& choice) {
@@ -223,7 +223,7 @@ class PackedSource final : public Source {
     facts.field_bytes = static_cast<std::uint32_t>(bytes);
     if (bytes == facts.field_bytes) return;
     throw Error(ErrorKind::kUnsupported, "a sample's extra fields have more than 4 GiB together",
-                part.dataset.data_path(shard), "choose fewer with --fields",
+                part.dataset.data_path(shard), "choose fewer with `fields=`",
                 std::string(index.key(row)));
   }
 

@@ -93,7 +93,7 @@ class Clues {
   throw Error(ErrorKind::kUsage,
               "the archive may hold class folders or WebDataset samples: its first members do not "
               "tell which",
-              path, "give --source-kind archive or --source-kind webdataset");
+              path, "give `source_kind=archive` or `source_kind=webdataset`");
 }
 
 }  // namespace
@@ -146,8 +146,8 @@ bool probe(const fs::path& path) {
   if (folder && look == Look::kClassFolders) {
     throw Error(ErrorKind::kUsage, "the folder holds archives that are not WebDataset shards",
                 first,
-                "give one archive as the source, or say which is which split: --split-folders "
-                "train=FILE.tar,val=OTHER.tar");
+                "give one archive as the source, or say which is which split: "
+                "`split_folders=train=FILE.tar,val=OTHER.tar`");
   }
   return look == Look::kSamples;
 }

@@ -224,7 +224,7 @@ std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
     throw Error(ErrorKind::kUsage,
                 "the URL of a dataset has a query, which may be a secret, and would be shown as a "
                 "part of its files' names",
-                place.shown(), "give the URL without it; --url-command signs each file's");
+                place.shown(), "give the URL without it; `url_command=` signs each file's");
   const std::scoped_lock lock(all->mutex);
   std::shared_ptr<RemoteDataset>& files = all->opened[place.shown()];
   if (!files) {

@@ -30,13 +30,15 @@ void VerifyAction::setup(CLI::App& app) {
                  "first, unless --verify quick is given")
       ->excludes(subset)
       ->group(group);
-  source_arguments_.setup(app, "The source, as given to `pack`", "Selection, as given to `pack`");
+  table_.declare(app, OptionGroup::kSource, "The source, as given to `pack`");
+  table_.declare(app, OptionGroup::kSelection, "Selection, as given to `pack`");
 }
 
 void VerifyAction::check() const {
-  if (const std::string option = source_arguments_.given(); !option.empty() && source_.empty()) {
-    throw Error(ErrorKind::kUsage, option + " needs --against: no source is read", {},
-                "add --against SOURCE, or leave it out");
+  for (const OptionGroup group : {OptionGroup::kSource, OptionGroup::kSelection}) {
+    if (const std::string option = table_.any_of(group); !option.empty() && source_.empty())
+      throw Error(ErrorKind::kUsage, opt(option) + " needs --against: no source is read", {},
+                  "add --against SOURCE, or leave it out");
   }
   if (request_.quiet && !wanted())
     throw Error(ErrorKind::kUsage,
@@ -55,7 +57,7 @@ VerifyOptions VerifyAction::read_options() {
   options.image_limits = packed_.limits = request_.limits;
   options.walkers = walkers_of_this_program();
   if (!part_.empty()) options.part = VerifyPart::parse(part_);
-  source_arguments_.read();
+  set_options(packed_, table_.given());
   return options;
 }
 

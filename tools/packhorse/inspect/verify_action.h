@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "common/options.h"
 #include "common/program.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/verify/against.h"
 #include "packhorse/verify/verify.h"
 #include "shared/request.h"
-#include "shared/source_arguments.h"
 
 namespace packhorse::inspect {
 
@@ -43,7 +43,7 @@ class VerifyAction {
   std::string level_, part_, source_;
   bool decode_ = false;
   PackOptions packed_;  ///< options that the manifest does not record
-  SourceArguments source_arguments_{packed_};
+  program::TableOptions table_;
   VerifyReport report_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/image_limits.h"
+#include "common/options.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/sources/source.h"
 

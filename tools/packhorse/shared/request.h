@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "common/program.h"
@@ -29,20 +28,5 @@ struct Request {
   /// Error(kUsage | kNotFound).
   std::vector<std::filesystem::path> datasets(std::vector<std::string> others = {}) const;
 };
-
-/// "{wds,lmdb}": the names of kinds, or of pointers to them, as CLI11 shows choices.
-template <class Kinds>
-std::string choices_text(const Kinds& kinds) {
-  std::string text;
-  for (const auto& kind : kinds) {
-    text += text.empty() ? '{' : ',';
-    if constexpr (std::is_pointer_v<std::decay_t<decltype(kind)>>) {
-      text += kind->name;
-    } else {
-      text += kind.name;
-    }
-  }
-  return text + "}";
-}
 
 }  // namespace packhorse

@@ -34,6 +34,8 @@ struct AdoptOptions {
   std::shared_ptr<WalkerPool> walkers = {};
   int jobs = 0;            ///< threads; 0 = as many as the process may use
   bool overwrite = false;  ///< replace an earlier adoption, and nothing else
+  /// Those that packing has, too: OptionTaker::kIndex of its table.
+  static AdoptOptions of(const PackOptions& options);
   void validate() const;
 };
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packhorse/base/progress.h"
@@ -42,6 +45,10 @@ struct SelectOptions {
   static std::vector<unsigned> parse_split(const std::string& text);
   void validate() const;
 };
+
+inline constexpr std::array<std::pair<std::string_view, SelectOptions::Duplicates>, 2>
+    kDuplicatesNames = {{{"report", SelectOptions::Duplicates::kReport},
+                         {"drop", SelectOptions::Duplicates::kDrop}}};
 
 /// Inputs with identical bytes.
 struct DuplicateGroup {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
+#include "packhorse/base/option.h"
 #include "packhorse/storage/object_store.h"
 
 /// Lets a program open packed datasets at URLs wherever it opens them at paths:
@@ -23,6 +25,10 @@ struct RemoteOptions {
   /// Throws Error(kUsage).
   void validate() const;
 };
+
+/// A row for each option that programs offer their users.
+using RemoteOption = OptionOf<RemoteOptions>;
+std::span<const RemoteOption> remote_options();
 
 /// What came from afar so far, of all datasets of the process.
 struct RemoteCounters {

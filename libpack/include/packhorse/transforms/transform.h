@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packhorse/image/image_info.h"
@@ -26,6 +28,14 @@ struct TransformOptions {
   /// this version does not know.
   static TransformOptions parse(std::string_view settings);
 };
+
+/// How settings are written.
+inline constexpr std::array<std::pair<std::string_view, TransformOptions::Chroma>, 2> kChromaNames =
+    {{{"source", TransformOptions::Chroma::kAsSource}, {"420", TransformOptions::Chroma::k420}}};
+inline constexpr std::array<std::pair<std::string_view, TransformOptions::Fit>, 2> kFitNames = {
+    {{"crop", TransformOptions::Fit::kCrop}, {"letterbox", TransformOptions::Fit::kLetterbox}}};
+inline constexpr std::array<std::pair<std::string_view, TransformOptions::Codec>, 2> kCodecNames = {
+    {{"png", TransformOptions::Codec::kPng}, {"webp", TransformOptions::Codec::kWebp}}};
 
 /// What a transform made of an image.
 struct Transformed {
@@ -65,9 +75,6 @@ struct TransformKind {
   /// The settings it uses as text: "short_side=256 quality=90"; empty when there are none.
   std::string settings(const TransformOptions& options) const;
 };
-
-/// The names of all settings, in the order of TransformOptions.
-std::vector<std::string_view> all_settings();
 
 /// One line for each mode; feeds the help text and the manifest.
 std::span<const TransformKind> all_transforms();

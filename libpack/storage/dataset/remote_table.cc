@@ -1,0 +1,49 @@
+#include "base/option_values.h"
+#include "packhorse/storage/remote.h"
+
+namespace packhorse {
+
+std::span<const RemoteOption> remote_options() {
+  using enum Option::Kind;
+  namespace values = option_values;
+  static const std::array<RemoteOption, 7> kTable = {{
+      {{.name = "cache",
+        .help = "Directory that keeps what was fetched, for all processes of this machine; "
+                "default: $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse",
+        .kind = kPath,
+        .value_name = "DIR"},
+       values::plain<RemoteOptions>([](auto& options) -> auto& { return options.cache; })},
+      {{.name = "cache_size",
+        .help = "What the cache may hold, e.g. 200GB; what was used least recently goes first",
+        .kind = kSize,
+        .shows_default = true},
+       values::bytes<RemoteOptions>([](auto& options) -> auto& { return options.cache_bytes; })},
+      {{.name = "memory",
+        .help = "What is kept in memory without a cache, and may be on its way ahead",
+        .kind = kSize,
+        .shows_default = true},
+       values::bytes<RemoteOptions>([](auto& options) -> auto& { return options.memory_bytes; })},
+      {{.name = "endpoint",
+        .help = "s3: where the storage is, if not at AWS, e.g. http://localhost:8333",
+        .value_name = "URL"},
+       values::plain<RemoteOptions>(
+           [](auto& options) -> auto& { return options.storage.endpoint; })},
+      {{.name = "region", .help = "s3: the bucket's region"},
+       values::plain<RemoteOptions>([](auto& options) -> auto& { return options.storage.region; })},
+      {{.name = "sign",
+        .help = "s3: do not sign requests, for public buckets",
+        .kind = kOff,
+        .off = "no-sign-request"},
+       values::flag<RemoteOptions>(
+           [](auto& options) -> auto& { return options.storage.anonymous; })},
+      {{.name = "url_command",
+        .help = "Command that prints a signed URL for the name of a file, its last argument",
+        .kind = kTexts,
+        .value_name = "COMMAND"},
+       values::plain<RemoteOptions>(
+           [](auto& options) -> auto& { return options.storage.url_command; })},
+  }};
+  return kTable;
+}
+
+}  // namespace packhorse

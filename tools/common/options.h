@@ -1,0 +1,45 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packhorse/packing/option_table.h"
+
+/// Options of the library's tables on the command line.
+namespace packhorse::program {
+
+/// Those that were declared, and what was given for them.
+class TableOptions {
+ public:
+  /// Declares the options of a group; `heading` is that of the help, or empty.
+  void declare(CLI::App& app, OptionGroup group, const std::string& heading);
+  void declare(CLI::App& app, const PackOption& row, const std::string& heading);
+  /// Whether one of the group was given; its name, or nothing. Call it after parsing, as given().
+  std::string any_of(OptionGroup group) const;
+  /// Reads lists of classes. Throws Error as that does.
+  GivenOptions given() const;
+
+ private:
+  std::vector<std::pair<const PackOption*, const CLI::Option*>> declared_;
+};
+
+/// Declares a row, `shown` being its default in the help. It sets nothing.
+CLI::Option* declare_option(CLI::App& app, const Option& row, const std::string& shown,
+                            const std::string& heading);
+
+/// Declares --max-pixels, --max-scan-pixels, --max-decoded-bytes and --first-frame, which fill
+/// `limits`.
+void add_image_limits(CLI::App& app, ImageLimits& limits, const std::string& heading);
+/// Whether one of these options is given.
+bool has_image_limits(const CLI::App& app);
+/// Declares --bands and --pages-as-bands, for commands that read what is to be packed, after
+/// --first-frame. With `needed`, they need that option.
+void add_bands(CLI::App& app, ImageLimits& limits, const std::string& heading,
+               CLI::Option* needed = nullptr);
+
+/// "--short-side 256": how this program's users give an option (packhorse/base/option.h).
+std::string flag_text(std::string_view name, std::string_view value);
+
+}  // namespace packhorse::program

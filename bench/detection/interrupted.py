@@ -38,10 +38,10 @@ LAUNCHER = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR
 class Run:
     """One training: its command, and what it left."""
 
-    def __init__(self, options, data, out, *more):
+    def __init__(self, options, data, out, *more, cpus="0,1"):
         settings = SETTINGS | {"--epochs": options.epochs, "--close-mosaic": options.epochs // 7, "--data": data, "--out": out}
         words = [word for pair in settings.items() for word in pair]
-        self.out, self.command = out, [str(word) for word in (built("packhorse-train"), "fit", *words, *more)]
+        self.out, self.command = out, [str(word) for word in ("taskset", "-c", cpus, built("packhorse-train"), "fit", *words, *more)]
 
     def start(self, *more, **place):
         environment = {name: value for name, value in os.environ.items() if name not in LAUNCHER}
@@ -109,9 +109,9 @@ def measured(options, work):
     folder, data = unpacked(ARCHIVES / "bccd.tar.zst", work / "bccd") / "bccd", work / "packed"
     pack = [built("packhorse"), "pack", folder, data, "--format", "wds", "--source-kind", "coco"]
     subprocess.run(pack, check=True, capture_output=True)
-    whole = Run(options, data, work / "whole", "--bind", "cpus:0")
-    resumed = Run(options, data, work / "resumed", "--bind", "cpus:1", "--checkpoint-every", 10)
-    shared = Run(options, data, work / "shared", "--bind", "auto")
+    whole = Run(options, data, work / "whole", cpus="0")
+    resumed = Run(options, data, work / "resumed", "--checkpoint-every", 10, cpus="1")
+    shared = Run(options, data, work / "shared")
     process = whole.start()
     try:
         after = finish(resumed, resumed.start(), options.kills, options.seconds)

@@ -77,7 +77,7 @@ class CommandMeasure final : public program::Command {
     }
     options_.recipe = recipe_.choices();
     options_.device = run_.pick();
-    run_.bind_to_cpus(options_.device);
+    share_cpus();
     options_.workers = run_.workers;
     passes_.put_into(options_);
     for (const std::string& text : storages_)

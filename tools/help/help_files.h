@@ -6,10 +6,9 @@
 
 namespace packhorse::help {
 
-/// Writes the man pages and completions of a program below `folder`, in the places they have below
-/// PREFIX/share: man/man1/PROGRAM.1, man/man1/PROGRAM-SUBCOMMAND.1,
-/// bash-completion/completions/PROGRAM, zsh/site-functions/_PROGRAM,
-/// fish/vendor_completions.d/PROGRAM.fish. `version` is "packhorse 0.1.0". The pages have the date
+/// Writes the man pages and bash's completion of a program below `folder`, in the places they have
+/// below PREFIX/share: man/man1/PROGRAM.1, man/man1/PROGRAM-SUBCOMMAND.1 and
+/// bash-completion/completions/PROGRAM. `version` is "packhorse 0.1.0". The pages have the date
 /// SOURCE_DATE_EPOCH (reproducible-builds.org) if it is set, else today's. Throws Error(kIo).
 void write_help_files(const CLI::App& program, const std::string& version,
                       const std::filesystem::path& folder);

@@ -16,9 +16,6 @@
 #include "packhorse/base/version.h"
 #include "packing/pack_item.h"
 #include "packing/pack_job.h"
-#include "packing/preview.h"
-#include "packing/preview_targets.h"
-#include "packing/space.h"
 
 namespace packhorse {
 

@@ -8,6 +8,8 @@
 #include "bindings.h"
 #include "given.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/targets/objects.h"
+#include "packhorse/targets/run_lengths.h"
 
 /// The parts of packhorse._pack, which packs and verifies. Paths come as bytes (os.fsencode), since
 /// file names may be no text; reports go out as the JSON that the commands print.
@@ -26,5 +28,15 @@ inline std::filesystem::path path_of(const nb::bytes& bytes) {
 PackOptions pack_options(const nb::dict& given);
 /// The same for those that say what is in the images.
 void take_target_options(const Given& given, TargetOptions& targets);
+
+/// The objects of a sample on its way into a Writer.
+struct GivenObjects {
+  Objects objects;
+  MaskSize masks = {};
+};
+
+/// From arrays that Python has checked the shapes of: boxes, labels, flags; areas, masks and
+/// keypoints where there are any. Throws TypeError, ValueError.
+GivenObjects given_objects(const nb::dict& given);
 
 }  // namespace packhorse::python

@@ -7,8 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "help/manual.h"
-#include "packhorse/base/decimal.h"
+#include "packhorse/base/byte_size.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse::help {

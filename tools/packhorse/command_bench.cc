@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "bench/augments.h"
-#include "bench/run_json.h"
-#include "bench/run_text.h"
+#include "bench/run.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"

@@ -16,7 +16,6 @@
 #include "packhorse/trainer/measure/inputs.h"
 #include "recipe_options.h"
 #include "report_json.h"
-#include "report_text.h"
 
 namespace packhorse::trainer {
 

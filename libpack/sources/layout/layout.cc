@@ -5,9 +5,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "sources/layout/class_doubts.h"
 #include "sources/layout/folder_roles.h"
-#include "sources/layout/readings.h"
 
 namespace packhorse {
 

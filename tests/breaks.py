@@ -115,7 +115,7 @@ BREAKS = [
     # The boxes of a mirrored crop lie a pixel too far to the left.
     Break("mirrored-boxes", "reader/augment/augment.cc", "plan.flip ? size : 0,", "plan.flip ? size - 1 : 0,", "reader"),
     # A checkpoint lacks the number of steps that AdamW corrects its averages by.
-    Break("adamw-steps", "trainer/optim/adamw.cc", "state_of({kMean, kSquare, kSteps})", "state_of({kMean, kSquare})", "trainer_unit"),
+    Break("adamw-steps", "trainer/optim/optimizer.cc", "state_of({kMean, kSquare, kSteps})", "state_of({kMean, kSquare})", "trainer_unit"),
 ]  # fmt: skip
 
 

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "adopting/adopted_objects.h"
 #include "adopting/merge_shards.h"
 #include "adopting/named_shards.h"
 #include "adopting/scan_shard.h"
 #include "adopting/target.h"
+#include "annotations/sample_targets.h"
 #include "base/parallel.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -18,6 +21,10 @@
 #include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/shard_index.h"
+#include "packhorse/targets/objects.h"
+#include "packhorse/targets/target_options.h"
 #include "packing/publish.h"
 
 namespace packhorse {
@@ -25,6 +32,62 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 namespace {
+
+void check_objects(Bytes field, const TargetRecord& target) {
+  const Objects objects = decode_objects(field);
+  for (const std::int32_t label : objects.labels) {
+    if (label < 0 || static_cast<std::size_t>(label) >= target.classes.size())
+      throw Error(ErrorKind::kCorrupt, "an object's class is none of those given");
+  }
+  if (!objects.keypoints_each.empty() && objects.keypoints_each.front() != target.keypoints.size())
+    throw Error(ErrorKind::kCorrupt, "its objects have another number of key points");
+}
+
+void check_shard(const std::filesystem::path& file, const ScannedShard& shard,
+                 const std::vector<std::int32_t>& labels, const TargetRecord& target) {
+  const auto found = std::find(shard.fields.begin(), shard.fields.end(), target.name);
+  const UniqueFd fd = open_for_reading(file);
+  std::vector<std::byte> field;
+  for (std::size_t row = 0; row < shard.rows.size(); ++row) {
+    if (labels[row] < 0) continue;  // it is rejected
+    const std::size_t at =
+        row * shard.fields.size() + static_cast<std::size_t>(found - shard.fields.begin());
+    try {
+      if (found == shard.fields.end() || shard.field_ranges[at].offset == kAbsent.offset)
+        throw Error(ErrorKind::kCorrupt, "its field '" + target.name + "' is missing");
+      field.resize(shard.field_ranges[at].length);
+      read_exactly(fd.get(), shard.field_ranges[at].offset, field, file);
+      check_objects(field, target);
+    } catch (const Error& error) {
+      if (!error.path().empty()) throw;
+      throw Error(ErrorKind::kCorrupt, error.what(), file,
+                  "give the annotations' own `targets=`, or leave it out",
+                  std::string(shard.key(row)));
+    }
+  }
+}
+
+/// Describes the field "objects" that shards written by packhorse hold, as `options` say what its
+/// classes are; nothing without options. Each sample's field is read and checked. Throws
+/// Error(kUsage) when the shards have no such field, Error(kCorrupt), naming the sample, for one
+/// that is damaged or missing.
+std::optional<TargetRecord> adopted_objects(const NamedShards& named,
+                                            const std::vector<ScannedShard>& scanned,
+                                            const MergedShards& merged,
+                                            const TargetOptions& options) {
+  if (options.empty()) return std::nullopt;
+  const SampleTargets targets(options);
+  TargetRecord target = targets.target();
+  if (std::find(merged.fields.begin(), merged.fields.end(), target.name) == merged.fields.end())
+    throw Error(ErrorKind::kUsage,
+                "the shards have no field '" + target.name +
+                    "', and nothing can be added to them where they are",
+                named.shards.front().entry, "pack them: packhorse pack SHARDS OUT --targets ...");
+  if (options.has_files()) target.head = targets.head("");
+  for (std::size_t i = 0; i < scanned.size(); ++i)
+    check_shard(named.shards[i].data_file(), scanned[i], merged.labels[i], target);
+  return target;
+}
 
 std::map<std::string, std::string> array_names(const ArrayNames& names) {
   std::map<std::string, std::string> given = {{"images", names.images},

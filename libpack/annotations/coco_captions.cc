@@ -1,12 +1,11 @@
-#include "annotations/coco_captions.h"
-
 #include <fmt/format.h>
 
 #include <string_view>
 
+#include "annotations/coco_file.h"
 #include "annotations/coco_id_table.h"
 #include "annotations/json_values.h"
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 #include "base/json_slices.h"
 #include "labels/label_text.h"
 #include "packhorse/base/error.h"

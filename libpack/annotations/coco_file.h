@@ -9,7 +9,7 @@
 
 #include "annotations/coco_id_table.h"
 #include "annotations/object_builder.h"
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
 
@@ -84,5 +84,16 @@ class CocoFile {
   std::string head_;
   std::vector<Place> annotations_;  ///< by image
 };
+
+struct CocoCaption {
+  std::string file_name;  ///< of its image
+  std::string text;       ///< one line: other blanks are spaces
+};
+
+/// The captions in a COCO annotation file (https://cocodataset.org/#format-data), which needs no
+/// categories; in the order of the images, and of the file. An image without one gets an empty
+/// caption. Throws Error(kUsage), naming the file, when it is no such file, an image has no name,
+/// an annotation has no image or no caption.
+std::vector<CocoCaption> read_coco_captions(const std::filesystem::path& path);
 
 }  // namespace packhorse

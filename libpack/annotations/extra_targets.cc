@@ -6,8 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "annotations/caption.h"
-#include "annotations/coco_captions.h"
+#include "annotations/coco_file.h"
 #include "labels/given_labels.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
@@ -225,6 +224,21 @@ void ExtraTargets::check(const Field& field, const ImageInfo& image) const {
                             "ignored",
                             label, mask_classes_.size(), kIgnoredLabel));
   }
+}
+
+namespace {
+
+constexpr std::size_t kLongestCaption = 1 << 20;
+
+}  // namespace
+
+void check_caption(Bytes caption) {
+  const std::string_view text = as_text(caption);
+  if (text.size() > kLongestCaption)
+    throw Error(ErrorKind::kUnsupported, fmt::format("its caption has {} bytes, the limit is {}",
+                                                     text.size(), kLongestCaption));
+  if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
+    throw Error(ErrorKind::kCorrupt, "its caption is no text in UTF-8");
 }
 
 }  // namespace packhorse

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "annotations/class_table.h"
+#include "packhorse/base/bytes.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/sample.h"
 #include "packhorse/image/image_info.h"
@@ -52,5 +53,9 @@ class ExtraTargets {
   std::string mask_, caption_;  ///< their fields
   std::string fingerprint_;
 };
+
+/// Throws Error(kUnsupported) for a caption of more than 1 MiB, Error(kCorrupt) for one that is no
+/// text in UTF-8 or holds a zero.
+void check_caption(Bytes caption);
 
 }  // namespace packhorse

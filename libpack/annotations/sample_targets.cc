@@ -6,7 +6,7 @@
 #include <set>
 
 #include "annotations/coco_head.h"
-#include "annotations/coco_record.h"
+#include "annotations/coco_object.h"
 #include "annotations/hf_metadata.h"
 #include "annotations/json_values.h"
 #include "annotations/voc_file.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 
 namespace packhorse {
 

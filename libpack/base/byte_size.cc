@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "packhorse/base/decimal.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

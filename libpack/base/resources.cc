@@ -1,19 +1,23 @@
 #include "packhorse/base/resources.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/control_groups.h"
-#include "packhorse/base/cpu_binding.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
 
 namespace {
+
+constexpr std::size_t kMostCpus = 1 << 16;  // Linux is built for 8192 at most
 
 constexpr const char* kMount = "/sys/fs/cgroup";
 
@@ -31,6 +35,18 @@ int cpus_by_affinity() {
 }
 
 }  // namespace
+
+std::vector<int> allowed_cpus() {
+  std::vector<unsigned long> mask(kMostCpus / (8 * sizeof(unsigned long)));
+  const std::size_t bytes = mask.size() * sizeof(unsigned long);
+  auto* const set = reinterpret_cast<cpu_set_t*>(mask.data());
+  if (::sched_getaffinity(0, bytes, set) != 0)
+    throw_errno("ask which CPUs this process may use", {});
+  std::vector<int> cpus;
+  for (std::size_t cpu = 0; cpu < kMostCpus; ++cpu)
+    if (CPU_ISSET_S(cpu, bytes, set)) cpus.push_back(static_cast<int>(cpu));
+  return cpus;
+}
 
 int available_cpus() {
   int cpus = cpus_by_affinity();

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "codecs/codec.h"
-#include "codecs/jpeg/jpeg_rows.h"
 #include "packhorse/base/stop.h"
 
 namespace packhorse {

@@ -18,7 +18,7 @@ class PixelRows {
   virtual const std::byte* next() = 0;
 };
 
-/// A kind of image, apart from JPEG's pixels (jpeg/jpeg_rows.h) and raw ones.
+/// A kind of image, apart from JPEG's pixels, which open_jpeg() opens, and raw ones.
 struct Codec {
   ImageKind kind;
   const char* title;
@@ -104,5 +104,9 @@ class DecodedRows : public PixelRows {
   const std::byte* at_ = nullptr;
   std::size_t stride_ = 0;
 };
+
+/// open_colours() for a JPEG, by libjpeg-turbo. The pixels of a region are those of the whole.
+std::unique_ptr<ColourRows> open_jpeg(Bytes file, const ImageInfo& info,
+                                      const ColourRequest& request);
 
 }  // namespace packhorse::codecs

@@ -6,7 +6,6 @@
 
 #include "codecs/cmyk.h"
 #include "codecs/codec.h"
-#include "codecs/jpeg/jpeg_rows.h"
 #include "packhorse/base/stop.h"
 
 namespace packhorse {

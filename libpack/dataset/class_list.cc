@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -198,6 +199,21 @@ bool DatasetDirectory::still_there() const {
   }, named{};
   return ::fstat(directory_.get(), &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
          held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+namespace {
+
+std::atomic<RemoteOpener> remote_opener{nullptr};
+
+}  // namespace
+
+void set_remote_opener(RemoteOpener opener) { remote_opener = opener; }
+
+std::shared_ptr<RemoteFiles> open_remote(const std::filesystem::path& path) {
+  if (!is_url(path.native())) return nullptr;
+  const RemoteOpener opener = remote_opener;
+  if (opener == nullptr) refuse_url(path.native());  // throws
+  return opener(path.native());
 }
 
 }  // namespace packhorse

@@ -1,3 +1,7 @@
+#include <openssl/crypto.h>
+#include <tbb/version.h>
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 
@@ -8,6 +12,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/formats/foreign_shard.h"
 #include "packhorse/formats/format.h"
+#include "packhorse/formats/library_versions.h"
 
 namespace packhorse {
 
@@ -49,6 +54,19 @@ const ForeignFormat* find_foreign_format(std::string_view name) {
 const ExportedIndexes* exported_indexes_of(std::string_view format) {
   const ForeignFormat* foreign = find_foreign_format(format);
   return foreign != nullptr ? foreign->exported_indexes : find_format(format).exported_indexes;
+}
+
+std::vector<std::pair<std::string, std::string>> library_versions() {
+  std::vector<std::pair<std::string, std::string>> versions;
+  for (const Format* format : all_formats())
+    versions.emplace_back(format->name, format->library_version());
+  versions.emplace_back("openssl", OpenSSL_version(OPENSSL_VERSION));
+  versions.emplace_back("tbb", TBB_runtime_version());
+  const unsigned xxhash = XXH_versionNumber();
+  versions.emplace_back("xxhash", std::to_string(xxhash / 10000) + "." +
+                                      std::to_string(xxhash / 100 % 100) + "." +
+                                      std::to_string(xxhash % 100));
+  return versions;
 }
 
 }  // namespace packhorse

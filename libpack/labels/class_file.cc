@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/ascii.h"
-#include "base/byte_order_mark.h"
 #include "labels/label_names.h"
 #include "labels/label_text.h"
 #include "labels/text_file.h"

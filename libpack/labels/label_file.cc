@@ -6,7 +6,6 @@
 #include "labels/label_text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
-#include "labels/unicode.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"

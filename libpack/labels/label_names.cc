@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "labels/text_file.h"
-#include "labels/unicode.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/secrets.h"

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "labels/json_members.h"
 #include "labels/row_reader.h"
 #include "packhorse/base/file.h"
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
+#include "base/json_slices.h"
 #include "base/text_lines.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/json.h"
 #include "packhorse/base/stop.h"
 
 namespace packhorse {
@@ -145,6 +147,35 @@ std::size_t RowReader::quoted_cell(std::size_t at, std::string& cell) {
 void RowReader::refuse(const std::string& what, const char* advice) const {
   throw Error(ErrorKind::kUsage, "the row of line " + std::to_string(line_) + ' ' + what, path_,
               advice);
+}
+
+std::string json_members(std::string_view line, std::vector<JsonMember>& members) {
+  members.clear();
+  // Reads names and values in place, and builds nothing that could be nested.
+  if (!nlohmann::json::accept(line)) return "no JSON";
+  if (!line.substr(line.find_first_not_of(" \t\r\n")).starts_with('{')) return "no JSON object";
+  bool too_many = false;
+  for_each_member(line, [&](std::string_view name, std::string_view text) {
+    too_many = members.size() == JsonLimits{}.members;
+    if (too_many) return false;
+    JsonMember& member = members.emplace_back();
+    member.name = json_characters(name);
+    if (text.starts_with('"')) {
+      member.text = json_characters(text);
+      member.type = JsonMember::Type::kString;
+    } else {
+      member.text = text;
+      if (text == "null") member.type = JsonMember::Type::kNull;
+    }
+    return true;
+  });
+  if (too_many) return "more than " + std::to_string(members.size()) + " members";
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (members[k].name == members[i].name) return "names '" + members[i].name + "' twice";
+    }
+  }
+  return {};
 }
 
 }  // namespace packhorse

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "base/byte_order_mark.h"
+#include "base/ascii.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

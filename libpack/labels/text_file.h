@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "packhorse/base/file.h"
 
@@ -15,5 +17,10 @@ UniqueFd open_text(const std::filesystem::path& path);
 inline constexpr const char* kConvertAdvice =
     "save it as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW, with the encoding "
     "it has";
+
+/// A text as people compare it: letters in one case and in one form (Unicode's NFKC_Casefold), any
+/// kind of blank and dash alike, without blanks around it and characters that do not show. Bytes
+/// that are not UTF-8 stay as they are.
+std::string case_folded(std::string_view text);
 
 }  // namespace packhorse

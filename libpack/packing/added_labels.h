@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/packing/dataset_writer.h"
 
 namespace packhorse {
 
@@ -42,5 +47,14 @@ class AddedLabels {
   std::map<std::string, std::int64_t, std::less<>> numbers_;
   std::vector<std::int64_t> labels_;  ///< number -> label, where they differ
 };
+
+/// How the manifest describes the objects that are added. Throws Error(kUsage) for names that
+/// cannot be.
+std::vector<TargetRecord> record_of(const ObjectNames& names);
+
+/// The field that holds the objects of a sample whose image is `image`, as stored. Throws
+/// Error(kUsage), with the sample's key, for objects that cannot be right, by their numbers.
+std::vector<std::byte> encode_added(const NewSample& sample, const ImageInfo& image,
+                                    const ObjectNames& names);
 
 }  // namespace packhorse

@@ -5,13 +5,13 @@
 
 #include <chrono>
 
-#include "annotations/caption.h"
+#include "annotations/extra_targets.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/stop.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/targets/target_options.h"
-#include "packing/added_objects.h"
+#include "packing/added_labels.h"
 #include "packing/added_samples.h"
 #include "packing/pack_job.h"
 #include "packing/staging.h"

@@ -17,9 +17,6 @@
 #include "packhorse/base/version.h"
 #include "packhorse/packing/option_table.h"
 #include "packing/pack_job.h"
-#include "packing/preview.h"
-#include "packing/preview_targets.h"
-#include "packing/space.h"
 
 namespace packhorse {
 

@@ -4,7 +4,7 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
-#include "codecs/decode_check.h"
+#include "codecs/described_image.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/stop.h"

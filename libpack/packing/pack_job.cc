@@ -21,7 +21,6 @@
 #include "packhorse/dataset/class_list.h"
 #include "packing/pack_shard.h"
 #include "packing/receipt.h"
-#include "packing/space.h"
 #include "packing/task_note.h"
 
 namespace packhorse {

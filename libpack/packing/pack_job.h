@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <stop_token>
@@ -47,5 +48,25 @@ PackReport run_job(PackJob& job, const std::filesystem::path& out, Staging& stag
 
 /// Fills in what the report says of listing, selection and shards.
 void account(PackReport& report, const PackJob& job);
+
+/// The bytes that the shards of these splits and their indexes will take at most, approximately:
+/// inputs as they were listed, what the image mode may make of them, and the overhead of format and
+/// index.
+std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing& listing,
+                             const PackOptions& options);
+
+/// Throws Error(kNoSpace) with the figures when `bytes` do not fit on the disk of `staging`. Files
+/// already in that directory count as done.
+void check_space(std::uint64_t bytes, const std::filesystem::path& staging);
+
+/// Describes the planned `splits` of a source whose rejects and skips `report` holds.
+PackPreview preview_of(const std::vector<SplitWork>& splits, const std::vector<std::string>& fields,
+                       const PackReport& report);
+
+/// Reads the annotations of all images in `splits`, and for those that are fields of the source
+/// the images, too; `jobs` threads. Throws Error(kInterrupted).
+PackPreview::Targets preview_targets(const Source& source, const Listing& listing,
+                                     const std::vector<SplitWork>& splits, int jobs,
+                                     const ImageLimits& limits, const std::stop_token& stop);
 
 }  // namespace packhorse

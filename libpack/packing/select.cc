@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "base/xxh3.h"
-#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"

@@ -1,5 +1,3 @@
-#include "packing/space.h"
-
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
@@ -7,6 +5,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packing/pack_job.h"
 
 namespace packhorse {
 

@@ -13,7 +13,6 @@
 #include "packhorse/packing/pack.h"
 #include "packing/staging.h"
 #include "packing/unpack_files.h"
-#include "packing/unpack_notation.h"
 
 namespace packhorse {
 

@@ -2,11 +2,14 @@
 
 #include <atomic>
 #include <filesystem>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/progress.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/packing/unpack.h"
 
 namespace packhorse {
 
@@ -39,5 +42,11 @@ class FileUnpacker {
   std::vector<std::byte> buffer_;
   std::filesystem::path last_directory_;
 };
+
+/// Writes datasets, whose names are their splits if there are several or `splits` is set, into the
+/// folder `out` as a data set in a notation.
+UnpackReport unpack_as_notation(const std::vector<std::filesystem::path>& datasets, bool splits,
+                                const std::filesystem::path& out, UnpackAs as, Progress& progress,
+                                const std::stop_token& stop);
 
 }  // namespace packhorse

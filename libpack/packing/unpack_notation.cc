@@ -1,5 +1,3 @@
-#include "packing/unpack_notation.h"
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>

@@ -10,21 +10,12 @@
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
-#include "sources/adoptable.h"
 #include "sources/annotated/annotated_kind.h"
 #include "sources/annotated/annotated_readings.h"
-#include "sources/annotated/voc_look.h"
-#include "sources/annotated/yolo_source.h"
-#include "sources/archive/source_archive.h"
-#include "sources/arrays/source_arrays.h"
-#include "sources/folder/source_folder.h"
+#include "sources/kinds.h"
 #include "sources/list/list_file.h"
-#include "sources/list/source_list.h"
-#include "sources/objects/source_objects.h"
-#include "sources/packed/source_packed.h"
 #include "sources/unread_files.h"
 #include "sources/webdataset/shard_names.h"
-#include "sources/webdataset/source_webdataset.h"
 
 namespace packhorse {
 

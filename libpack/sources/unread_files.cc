@@ -14,7 +14,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/codecs/image_header.h"
-#include "sources/adoptable.h"
+#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse {
 
@@ -279,6 +279,32 @@ void refuse_unread_files(const fs::path& path) {
                   (folder ? " (" + printable(found.file.lexically_relative(path).native()) + ")"
                           : std::string()),
               path, advice.empty() ? std::string(found.kind->advice) : advice);
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_foreign_shard(const fs::path& path) {
+  const auto formats = foreign_formats();
+  return std::any_of(formats.begin(), formats.end(),
+                     [&](const ForeignFormat* format) { return format->find(path).has_value(); });
+}
+
+}  // namespace
+
+std::string advice_to_adopt(const fs::path& path) {
+  std::error_code code;
+  bool found = is_foreign_shard(path);
+  if (!found && fs::is_directory(path, code)) {
+    const auto entries = entries_in(path);
+    found = std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+      return is_foreign_shard(entry.path());
+    });
+  }
+  if (!found) return {};
+  return "it holds shards of another writer: `packhorse index " + printable(path.native()) +
+         "` makes them a dataset without rewriting them, which can then be packed";
 }
 
 }  // namespace packhorse

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace packhorse {
 
@@ -10,5 +11,9 @@ namespace packhorse {
 /// that can be seen quickly, no image and no archive. A name that tells the kind decides; else the
 /// first bytes do. Does nothing otherwise.
 void refuse_unread_files(const std::filesystem::path& path);
+
+/// What to do with a path, if it is a shard that can be adopted but is no source, such as an LMDB
+/// environment, or a folder that holds one; otherwise empty.
+std::string advice_to_adopt(const std::filesystem::path& path);
 
 }  // namespace packhorse

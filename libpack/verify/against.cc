@@ -1,11 +1,15 @@
 #include "packhorse/verify/against.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/numbers_by_hash.h"
 #include "base/parallel.h"
@@ -17,17 +21,97 @@
 #include "packhorse/base/resources.h"
 #include "packhorse/base/secrets.h"
 #include "packhorse/base/stop.h"
+#include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/walkers/finding_kind.h"
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
 #include "verify/replay.h"
-#include "verify/target_changes.h"
 
 namespace packhorse {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+/// What a dataset and its source say differently of their targets: what the fields' bytes do not
+/// hold, such as the names of the labels in them.
+struct TargetChange {
+  FindingKind kind;    ///< kRelabelled, kChanged
+  std::string detail;  ///< a sentence for people
+};
+
+const TargetRecord* find(const std::vector<TargetRecord>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// The first name that differs, where both have one.
+std::optional<TargetChange> renamed(const std::vector<std::string>& a,
+                                    const std::vector<std::string>& b, const std::string& what) {
+  std::optional<std::size_t> first;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] == b[i]) continue;
+    if (!first) first = i;
+    ++count;
+  }
+  if (!first) return std::nullopt;
+  return TargetChange{
+      FindingKind::kRelabelled,
+      fmt::format("{} of its {} {} in the source: number {} is '{}' in the dataset, '{}' there",
+                  count, what, count == 1 ? "has another name" : "have other names", *first,
+                  printable(a[*first]), printable(b[*first]))};
+}
+
+std::optional<TargetChange> change_between(const TargetRecord& ours, const TargetRecord& theirs) {
+  const auto changed = [](std::string detail) {
+    return TargetChange{FindingKind::kChanged, std::move(detail)};
+  };
+  if (ours.kind != theirs.kind || ours.text != theirs.text)
+    return changed("they are of another kind in the source");
+  if (auto change = renamed(ours.classes, theirs.classes, "classes")) return change;
+  if (auto change = renamed(ours.keypoints, theirs.keypoints, "key points")) return change;
+  const auto counts = [&](const char* what, std::size_t a, std::size_t b) {
+    return changed(fmt::format("the dataset has {} {}, the source {}", a, what, b));
+  };
+  if (ours.classes.size() != theirs.classes.size())
+    return counts("classes", ours.classes.size(), theirs.classes.size());
+  if (ours.keypoints.size() != theirs.keypoints.size())
+    return counts("key points", ours.keypoints.size(), theirs.keypoints.size());
+  if (ours.ignore != theirs.ignore)
+    return changed("another label stands for pixels of no class in the source");
+  if (!ours.head.empty() && !theirs.head.empty() && ours.head != theirs.head)
+    return changed(
+        "the source's annotation file says otherwise of what is neither image nor annotation "
+        "(info, licenses, categories)");
+  return std::nullopt;
+}
+
+/// One change a field, the gravest. What COCO's file says besides images and annotations is
+/// compared where both keep it.
+std::vector<TargetChange> target_changes(const std::vector<TargetRecord>& dataset,
+                                         const std::vector<TargetRecord>& source) {
+  std::vector<TargetChange> changes;
+  const auto add = [&](const std::string& field, TargetChange change) {
+    change.detail = fmt::format("targets in the field '{}': {}", printable(field), change.detail);
+    changes.push_back(std::move(change));
+  };
+  for (const TargetRecord& ours : dataset) {
+    const TargetRecord* const theirs = find(source, ours.name);
+    if (theirs == nullptr) {
+      add(ours.name, {FindingKind::kChanged, "only the dataset has them"});
+    } else if (auto change = change_between(ours, *theirs)) {
+      add(ours.name, std::move(*change));
+    }
+  }
+  for (const TargetRecord& theirs : source) {
+    if (find(dataset, theirs.name) == nullptr)
+      add(theirs.name, {FindingKind::kChanged, "only the source has them"});
+  }
+  return changes;
+}
 
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kWindow = 64 * kBatch;

@@ -20,7 +20,7 @@
 #include "adopting/describe.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
-#include "verify/shard_walk.h"
+#include "verify/shard.h"
 #include "walkers/walk_protocol.h"
 
 namespace packhorse {

@@ -7,7 +7,6 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "verify/payload_check.h"
-#include "verify/shard_walk.h"
 
 namespace packhorse {
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -12,6 +15,7 @@
 #include "packhorse/verify/verify.h"
 #include "verify/meter.h"
 #include "verify/shard_copies.h"
+#include "walkers/walk_task.h"
 #include "walkers/walker.h"
 
 namespace packhorse {
@@ -89,5 +93,13 @@ class ShardCheck {
 /// nothing about the dataset: that the storage of a URL cannot be reached.
 UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
                      const std::string& sum, std::vector<Finding>& findings);
+
+/// Calls `report` for every defect; with kDecode, once for each image that was not decoded to its
+/// end. `row` always holds the row being looked at, -1 before the first, so an observer outside
+/// knows where a walk ended. Runs other people's libraries on bytes that may be damaged, so it may
+/// crash or never return: walkers (walkers/walker.h) run it in a process of its own. Not for
+/// kDescribe, which has more to say. Throws Error(kInterrupted), and Error(kIo) as files do.
+void walk(const WalkTask& task, std::atomic<std::int64_t>& row,
+          const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop = {});
 
 }  // namespace packhorse

@@ -1,10 +1,7 @@
-#include "verify/shard_walk.h"
-
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "codecs/decode_check.h"
 #include "codecs/described_image.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -14,6 +11,7 @@
 #include "packhorse/formats/format.h"
 #include "verify/adopted.h"
 #include "verify/payload_check.h"
+#include "verify/shard.h"
 
 namespace packhorse {
 

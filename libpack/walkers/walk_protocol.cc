@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "packhorse/base/json.h"
+#include "packhorse/walkers/finding_kind.h"
 
 namespace packhorse {
 
@@ -161,6 +162,22 @@ std::optional<WalkEnd> parse_end(std::string_view line) {
     end.detail = json.at("detail");
     return end;
   });
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 14> kNames = {
+    "changed",  "decode",  "description", "extra", "hash",       "index", "limit",
+    "manifest", "missing", "payload",     "read",  "relabelled", "size",  "structure"};
+
+}  // namespace
+
+std::string_view name_of(FindingKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+std::optional<FindingKind> parse_finding_kind(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<FindingKind>(found - kNames.begin());
 }
 
 }  // namespace packhorse

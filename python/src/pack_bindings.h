@@ -7,6 +7,8 @@
 
 #include "bindings.h"
 #include "packhorse/packing/option_table.h"
+#include "packhorse/targets/objects.h"
+#include "packhorse/targets/run_lengths.h"
 
 /// The parts of packhorse._pack, which packs and verifies. Paths come as bytes (os.fsencode), since
 /// file names may be no text; reports go out as the JSON that the commands print.
@@ -29,5 +31,15 @@ PackOptions pack_options_of(const GivenOptions& given);
 /// calls no Python.
 std::string keyword_text(std::string_view name, std::string_view value);
 void bind_options(nb::module_& module);
+
+/// The objects of a sample on its way into a Writer.
+struct GivenObjects {
+  Objects objects;
+  MaskSize masks = {};
+};
+
+/// From arrays that Python has checked the shapes of: boxes, labels, flags; areas, masks and
+/// keypoints where there are any. Throws TypeError, ValueError.
+GivenObjects given_objects(const nb::dict& given);
 
 }  // namespace packhorse::python

@@ -1,9 +1,8 @@
-#include "pack_objects.h"
-
 #include <optional>
 
 #include "pack_bindings.h"
 #include "packhorse/targets/run_lengths.h"
+#include "python/src/pack_bindings.h"
 
 namespace packhorse::python {
 

@@ -3,10 +3,10 @@
 
 #include "others_run.h"
 #include "pack_bindings.h"
-#include "pack_objects.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/dataset_writer.h"
 #include "packhorse/reports/pack_report.h"
+#include "python/src/pack_bindings.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

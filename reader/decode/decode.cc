@@ -6,11 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "decode/band_window.h"
 #include "decode/colours.h"
 #include "decode/jpeg_decoder.h"
 #include "decode/jpeg_slice.h"
-#include "decode/raw.h"
 #include "decode/resample.h"
 #include "decode/warp.h"
 #include "packhorse/base/error.h"

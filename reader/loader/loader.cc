@@ -7,13 +7,10 @@
 #include <vector>
 
 #include "loader/band_survey.h"
-#include "loader/counting.h"
-#include "loader/order_options.h"
 #include "loader/ring.h"
 #include "loader/sample_maker.h"
-#include "loader/slot_targets.h"
+#include "loader/slot_pool.h"
 #include "loader/storage_prefetcher.h"
-#include "loader/undecodable.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"

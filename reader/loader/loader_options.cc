@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "loader/order_options.h"
+#include "loader/band_survey.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
 #include "pixel_format/pixel_writer.h"

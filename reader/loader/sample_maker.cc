@@ -4,8 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "loader/counting.h"
-
 namespace packhorse::reader {
 
 std::size_t pixels_of_image(const LoaderOptions& options) {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 
-#include "packhorse/base/cpu_binding.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
 #include "packhorse/reader/measure.h"
 
 namespace packhorse::reader {

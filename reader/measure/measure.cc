@@ -1,22 +1,89 @@
 #include "packhorse/reader/measure.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "measure/page_cache.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse::reader {
 
 namespace {
+
+/// A file's pages: how many there are, and how many of them are in the page cache.
+struct Pages {
+  std::uint64_t all = 0, resident = 0;
+};
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr const char* kDropCaches = "/proc/sys/vm/drop_caches";  // proc_sys_vm(5)
+
+/// A mapping of `length` bytes. Touching none of them leaves the page cache as it is.
+class Mapping {
+ public:
+  Mapping(int fd, std::size_t length, const std::filesystem::path& path)
+      : begin_(::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, 0)), length_(length) {
+    if (begin_ == MAP_FAILED) throw_errno("map", path);
+  }
+  ~Mapping() { ::munmap(begin_, length_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  void* begin() const { return begin_; }
+
+ private:
+  void* begin_;
+  std::size_t length_;
+};
+
+/// Reads a file from end to end.
+void load_file(const std::filesystem::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  const std::uint64_t size = file_size(fd.get(), path);
+  std::vector<std::byte> chunk(std::min<std::uint64_t>(size, kChunk));
+  for (std::uint64_t at = 0; at < size; at += chunk.size()) {
+    const std::uint64_t n = std::min<std::uint64_t>(chunk.size(), size - at);
+    read_exactly(fd.get(), at, std::span(chunk).first(n), path);
+  }
+}
+
+/// Writes a file's dirty pages back, asks the kernel to drop all its pages, and counts those that
+/// stay.
+Pages drop_file(const std::filesystem::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  const std::uint64_t size = file_size(fd.get(), path);
+  if (size == 0) return {};
+  // Dirty pages cannot be dropped. A file system that refuses the sync shows in the count below.
+  static_cast<void>(::fsync(fd.get()));
+  static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED));
+  const Mapping mapping(fd.get(), size, path);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> in_memory((size + page - 1) / page);
+  if (::mincore(mapping.begin(), size, in_memory.data()) != 0)
+    throw_errno("look for cached pages of", path);
+  Pages pages{in_memory.size(), 0};
+  for (const unsigned char state : in_memory) pages.resident += state & 1u;
+  return pages;
+}
+
+/// Makes the kernel forget the names and inodes of all files that nobody has open, and the disk
+/// blocks that hold them. Those are pages like all others, so everything in the page cache that can
+/// be dropped is. Throws Error(kIo).
+void drop_names() {
+  const UniqueFd fd(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0 || ::write(fd.get(), "3", 1) != 1) throw_errno("write", kDropCaches);
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -60,6 +127,8 @@ bool enough(const Progress& now, const Progress& begin, double first_batch_s,
 }
 
 }  // namespace
+
+bool can_drop_names() { return ::access(kDropCaches, W_OK) == 0; }
 
 ProcessUsage process_usage() {
   rusage usage{};

@@ -2,9 +2,7 @@
 
 import functools
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 
@@ -102,60 +100,3 @@ def test_bash_completes_subcommands_options_choices_and_files(share):
     if TRAIN.exists():
         words = ["packhorse-train", "fit", "--order", "w"]
         assert bash_offers(share, "packhorse-train", words) == ["window", "window-first"]
-
-
-@pytest.mark.thorough
-@of_both
-def test_fish_completes(share, program):
-    needs("fish")
-    file = share / f"fish/vendor_completions.d/{program.name}.fish"
-
-    def offers(line):
-        script = f"source {file}; complete -C '{program.name} {line}'"
-        done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True,
-                              env={**os.environ, "HOME": str(share)})  # fmt: skip
-        assert done.stderr == ""
-        return [word.split("\t")[0] for word in done.stdout.splitlines()]
-
-    assert sorted(offers("")) == sorted(subcommands(program))
-    if program == PACKHORSE:
-        assert offers("pack --format ") == sorted(["wds", "lmdb", "lmdb-members", "hdf5"])
-        assert offers("pack --over") == ["--overwrite"]
-        assert offers("stats --over") == []
-
-
-@pytest.mark.thorough
-@of_both
-def test_zsh_loads_and_completes(share, program):
-    needs("zsh")
-    folder = share / "zsh/site-functions"
-    subprocess.run(["zsh", "-n", folder / f"_{program.name}"], check=True)
-
-    def offers(line, *words):
-        """Whether zsh lists these words below a line when the tabulator is pressed."""
-        ours, theirs = pty.openpty()
-        with subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-                              env={"PATH": os.environ["PATH"], "HOME": str(share), "TERM": "vt100"}) as shell:
-            os.close(theirs)
-
-            def says(*ends):
-                said = b""
-                while not all(end.encode() in said for end in ends):
-                    if not select.select([ours], [], [], 30)[0]:
-                        return False
-                    said += os.read(ours, 65536)
-                return True
-
-            setup = f"stty cols 300 rows 1000; fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D"
-            os.write(ours, f"{setup}; bindkey '^I' list-choices; PS1='prompt''-42 '\n".encode())
-            shown = says("prompt-42")
-            os.write(ours, f"{program.name} {line}\t".encode())
-            shown = shown and says(*words)
-            shell.kill()
-        os.close(ours)
-        return shown
-
-    assert offers("", *(f"{name} " for name in subcommands(program)))
-    if program == PACKHORSE:
-        assert offers("pack --format ", "wds", "lmdb-members", "hdf5")
-        assert offers("pack --o", "verwrite")

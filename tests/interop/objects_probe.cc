@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "annotations/coco_record.h"
+#include "annotations/coco_object.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "packhorse/base/error.h"

@@ -21,8 +21,6 @@ TRAINS = ["detect", "eval", "export", "fit", "measure", "predict", "sweep"]
 def help_files(program, subcommands):
     return {f"share/man/man1/{name}.1" for name in [program, *(f"{program}-{verb}" for verb in subcommands)]} | {
         f"share/bash-completion/completions/{program}",
-        f"share/zsh/site-functions/_{program}",
-        f"share/fish/vendor_completions.d/{program}.fish",
     }
 
 

@@ -17,4 +17,7 @@ std::string delays_text(const reader::StorageModel& storage);
 /// {open_ms, access_ms, mb_per_s, depth}; null for no limit.
 Json delays_json(const reader::StorageModel& storage);
 
+/// What one must know to read a figure: processor, cores this process may use, memory, kernel.
+Json machine_json();
+
 }  // namespace packhorse::program

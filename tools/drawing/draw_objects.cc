@@ -8,7 +8,6 @@
 
 #include "drawing/drawn_text.h"
 #include "drawing/object_mask.h"
-#include "drawing/palette.h"
 
 namespace packhorse::drawing {
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <opencv2/core.hpp>
 #include <string>
@@ -20,5 +22,21 @@ inline constexpr std::size_t kMostDrawn = 1000;
 /// Error(kCorrupt) for run lengths of an image of another size.
 void draw_objects(cv::Mat& picture, const Objects& objects, const ImageInfo& image,
                   const std::function<std::string(std::size_t)>& name_of);
+
+// Colours of classes, the same in every picture and page.
+
+struct Colour {
+  std::uint8_t red = 0, green = 0, blue = 0;
+};
+
+/// The colour of a class by its number: the next class's hue is the golden angle further, so that
+/// classes with near numbers are far apart, and every round of hues has another lightness. All are
+/// light enough to be seen on black and dark enough to be seen on white.
+Colour class_colour(std::size_t label);
+
+/// Black or white, whichever is easier to read on `ground`.
+Colour ink_on(Colour ground);
+
+std::string hex_text(Colour colour);  ///< "#rrggbb"
 
 }  // namespace packhorse::drawing

@@ -2,7 +2,7 @@
 
 #include <openssl/evp.h>
 
-#include "drawing/palette.h"
+#include "drawing/draw_objects.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::drawing {

@@ -1,10 +1,10 @@
-#include "drawing/palette.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "drawing/draw_objects.h"
 
 namespace packhorse::drawing {
 

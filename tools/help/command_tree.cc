@@ -49,11 +49,6 @@ void add_options(const CLI::App& app, const std::string& group, CommandHelp& com
 
 }  // namespace
 
-std::string OptionHelp::summary() const {
-  const std::string text = option->get_description();
-  return text.substr(0, text.find('\n'));
-}
-
 bool OptionHelp::is_repeated() const { return option->get_expected_max() > 1; }
 
 CommandHelp command_help(const CLI::App& app) {

@@ -15,7 +15,6 @@ struct OptionHelp {
   std::string group;               ///< the heading it stands under
   Value value = Value::kNone;
   std::vector<std::string> choices = {};  ///< of a kChoice
-  std::string summary() const;            ///< the first line of its description
   bool is_repeated() const;
 };
 

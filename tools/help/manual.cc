@@ -1,11 +1,11 @@
-#include "help/manual.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+
+#include "help/help_files.h"
 
 namespace packhorse::help {
 

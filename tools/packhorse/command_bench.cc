@@ -4,15 +4,13 @@
 #include <optional>
 
 #include "bench/augments.h"
-#include "bench/run_json.h"
-#include "bench/run_text.h"
+#include "bench/run.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"
-#include "packhorse/base/cpu_binding.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/output_file.h"
 
@@ -55,11 +53,6 @@ class CommandBench final : public program::Command {
     }
     static_cast<void>(bench::size_of(request_.augment, request_.size));  // may throw
     request_.from_afar = remote_.enable(request_.inputs);
-    const CpuBinding binding = CpuBinding::parse(bind_);
-    if (binding.kind == CpuBinding::Kind::kAuto)
-      throw Error(ErrorKind::kUsage, "--bind auto has no meaning for one process without a GPU", {},
-                  "give node:N or cpus:LIST");
-    if (binding.kind != CpuBinding::Kind::kNone) bind_to(cpus_for(binding, numa_nodes(), {}));
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // The file is made first, so that one that cannot be written fails before the measurement.
     std::optional<OutputFile> metrics;
@@ -110,9 +103,6 @@ class CommandBench final : public program::Command {
                                    "CPU this process may use")
                         ->delimiter(',')
                         ->check(program::not_negative());
-    app.add_option("--bind", bind_,
-                   "CPUs to run on: node:N (a NUMA node), cpus:LIST, e.g. cpus:0-7, or none")
-        ->capture_default_str();
     app.add_flag("--sweep", request_.sweep,
                  "Try 1, 2, 4, ... workers, up to twice the number of CPUs")
         ->excludes(workers);
@@ -153,7 +143,6 @@ class CommandBench final : public program::Command {
   }
 
   bench::Request request_;
-  std::string bind_ = "none";
   program::RemoteArguments remote_;
   const CLI::App* app_ = nullptr;
   CLI::Option *size_ = nullptr, *augment_ = nullptr, *pixel_steps_ = nullptr, *targets_ = nullptr;

@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "common/terminal.h"
-#include "inspect/objects_text.h"
+#include "inspect/summary_text.h"
 #include "packhorse/analysis/dataset_stats.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"

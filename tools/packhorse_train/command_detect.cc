@@ -58,7 +58,7 @@ class CommandDetect final : public program::Command {
     if (!classes_.empty()) options_.classes = read_class_file(classes_);
     options_.model = model_.file();
     options_.device = run_.pick();
-    run_.bind_to_cpus(options_.device);
+    share_cpus();
     options_.workers = run_.workers;
     options_.bad_samples =
         reader::BadSampleOptions::parse(max_bad_, reader::BadSamplePolicy::kLeaveOut);

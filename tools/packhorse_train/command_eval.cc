@@ -46,7 +46,7 @@ class CommandEval final : public program::Command {
   int run(const std::stop_token& stop) override {
     if (!report_.empty()) check_output(report_);
     options_.device = run_.pick();
-    run_.bind_to_cpus(options_.device);
+    share_cpus();
     options_.workers = run_.workers;
     options_.model = model_.file();
     remote_.enable({options_.data.string()});

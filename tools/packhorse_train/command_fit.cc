@@ -139,7 +139,7 @@ class CommandFit final : public program::Command {
     const std::unique_ptr<Processes> processes =
         launch ? std::make_unique<Processes>(*launch, options_.device, timeout)
                : std::make_unique<Processes>();
-    run_.bind_to_cpus(options_.device, *processes);
+    share_cpus(*processes);
     if (launch) options_.processes = processes.get();
     const FitResult result = fit(options_, events(), stop);
     if (mine.rank == 0) {

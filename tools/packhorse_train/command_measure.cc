@@ -16,7 +16,6 @@
 #include "packhorse/trainer/measure/inputs.h"
 #include "recipe_options.h"
 #include "report_json.h"
-#include "report_text.h"
 
 namespace packhorse::trainer {
 
@@ -77,7 +76,7 @@ class CommandMeasure final : public program::Command {
     }
     options_.recipe = recipe_.choices();
     options_.device = run_.pick();
-    run_.bind_to_cpus(options_.device);
+    share_cpus();
     options_.workers = run_.workers;
     passes_.put_into(options_);
     for (const std::string& text : storages_)

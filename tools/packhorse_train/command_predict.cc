@@ -9,7 +9,6 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/reader/measure.h"
 #include "packhorse/trainer/measure/predict.h"
-#include "past_report.h"
 #include "report_json.h"
 
 namespace packhorse::trainer {
@@ -20,6 +19,29 @@ using program::Json;
 
 std::string bound_text(double bound) {
   return bound > 0 ? program::with_commas(static_cast<std::uint64_t>(bound + 0.5)) : "-";
+}
+
+/// A measured speed, and what would have been predicted for it.
+struct Check {
+  std::string input;
+  Measurement::Speed measured;
+  double predicted = 0;  ///< images/s
+  double error() const { return predicted / measured.images_per_s - 1; }
+};
+
+std::vector<Check> check(const Measurement& measured) {
+  std::vector<Check> checks;
+  for (const Measurement::Speed& speed : measured.speeds) {
+    const Measurement::Input& input = measured.inputs[speed.input];
+    Machine machine = measured.machine;
+    machine.storage = speed.storage;
+    const ImageCosts costs = measured.costs(input, machine.storage);
+    const Prediction prediction = speed.work == "decode"
+                                      ? predict_decoding(costs, machine)
+                                      : predict_training(costs, machine, input.epoch);
+    checks.push_back({input.name, speed, prediction.images_per_s});
+  }
+  return checks;
 }
 
 class CommandPredict final : public program::Command {
@@ -53,19 +75,19 @@ class CommandPredict final : public program::Command {
   }
 
   int run(const std::stop_token&) override {
-    const PastReport measured(report_);
+    const Measurement measured = read_measurement(report_);
     machine_.workers = workers_ > 0 ? workers_ : static_cast<int>(std::ceil(machine_.cpus));
-    machine_.device_is_cpu = device_rate_ == 0 && measured.machine().device_is_cpu;
+    machine_.device_is_cpu = device_rate_ == 0 && measured.machine.device_is_cpu;
     if (!storage_.empty()) machine_.storage = reader::parse_storage(storage_);
     std::vector<Prediction> predictions;
-    for (const std::string& input : measured.inputs()) {
+    for (const Measurement::Input& input : measured.inputs) {
       ImageCosts costs = measured.costs(input, machine_.storage);
       costs.read_cpu_s /= core_speed_;
       costs.decode_cpu_s /= core_speed_;
       if (device_rate_ > 0) costs.step_s = 1 / device_rate_;
       predictions.push_back(predict_training(costs, machine_));
     }
-    const std::vector<PastReport::Check> checks = measured.check();
+    const std::vector<Check> checks = check(measured);
     fmt::print("{}", json_ ? json_text(to_json(measured, predictions, checks))
                            : to_words(measured, predictions, checks));
     return program::kDone;
@@ -77,8 +99,8 @@ class CommandPredict final : public program::Command {
     return {Condition::Kind::kSimulated, *machine_.storage};
   }
 
-  Json to_json(const PastReport& measured, const std::vector<Prediction>& predictions,
-               const std::vector<PastReport::Check>& checks) const {
+  Json to_json(const Measurement& measured, const std::vector<Prediction>& predictions,
+               const std::vector<Check>& checks) const {
     Json json = document_head("packhorse-prediction/1");
     json["from"] = report_.string();
     json["machine"] = {{"cpus", machine_.cpus},
@@ -91,7 +113,7 @@ class CommandPredict final : public program::Command {
     for (std::size_t at = 0; at < predictions.size(); ++at) {
       const Prediction& one = predictions[at];
       const auto bound = [](double value) { return value > 0 ? Json(value) : Json(); };
-      json["predictions"].push_back({{"input", measured.inputs()[at]},
+      json["predictions"].push_back({{"input", measured.inputs[at].name},
                                      {"images_per_s", one.images_per_s},
                                      {"bottleneck", one.bottleneck},
                                      {"limits",
@@ -100,21 +122,21 @@ class CommandPredict final : public program::Command {
                                        {"device", bound(one.device)},
                                        {"latency", bound(one.latency)}}}});
     }
-    json["not_predicted"] = measured.not_warm();
+    json["not_predicted"] = measured.not_warm;
     json["check"] = Json::array();
-    for (const PastReport::Check& one : checks) {
+    for (const Check& one : checks) {
       json["check"].push_back({{"input", one.input},
-                               {"condition", one.condition},
-                               {"work", one.work},
+                               {"condition", one.measured.condition},
+                               {"work", one.measured.work},
                                {"predicted", one.predicted},
-                               {"measured", one.measured},
+                               {"measured", one.measured.images_per_s},
                                {"error", one.error()}});
     }
     return json;
   }
 
-  std::string to_words(const PastReport& measured, const std::vector<Prediction>& predictions,
-                       const std::vector<PastReport::Check>& checks) const {
+  std::string to_words(const Measurement& measured, const std::vector<Prediction>& predictions,
+                       const std::vector<Check>& checks) const {
     std::string text =
         fmt::format("predicted for {:g} cores, {}, {}, from {}\n", machine_.cpus,
                     program::count_text(static_cast<std::uint64_t>(machine_.devices), "device"),
@@ -126,19 +148,20 @@ class CommandPredict final : public program::Command {
                                                    "vs folder"}};
     for (std::size_t at = 0; at < predictions.size(); ++at) {
       const Prediction& one = predictions[at];
-      rows.push_back({measured.inputs()[at], bound_text(one.images_per_s), one.bottleneck,
+      rows.push_back({measured.inputs[at].name, bound_text(one.images_per_s), one.bottleneck,
                       bound_text(one.device), bound_text(one.cpu), bound_text(one.storage),
                       bound_text(one.latency),
                       fmt::format("{:.2f}x", one.images_per_s / predictions[0].images_per_s)});
     }
     text += program::table_text(rows);
-    for (const std::string& name : measured.not_warm())
+    for (const std::string& name : measured.not_warm)
       text += printable_text("not predicted: " + name + ": it was not measured warm\n");
     std::vector<double> errors;
     rows = {{"check on this machine", "condition", "work", "predicted", "measured", "error"}};
-    for (const PastReport::Check& one : checks) {
-      rows.push_back({one.input, one.condition, one.work, bound_text(one.predicted),
-                      bound_text(one.measured), fmt::format("{:+.0f} %", 100 * one.error())});
+    for (const Check& one : checks) {
+      rows.push_back({one.input, one.measured.condition, one.measured.work,
+                      bound_text(one.predicted), bound_text(one.measured.images_per_s),
+                      fmt::format("{:+.0f} %", 100 * one.error())});
       errors.push_back(std::abs(one.error()));
     }
     text += "\n" + program::table_text(rows);

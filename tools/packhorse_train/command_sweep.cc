@@ -11,7 +11,6 @@
 #include "packhorse/base/resources.h"
 #include "recipe_options.h"
 #include "report_json.h"
-#include "report_text.h"
 
 namespace packhorse::trainer {
 

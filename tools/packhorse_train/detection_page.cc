@@ -7,9 +7,9 @@
 #include <opencv2/imgproc.hpp>
 
 #include "common/terminal.h"
+#include "drawing/draw_objects.h"
 #include "drawing/encoded.h"
 #include "drawing/html.h"
-#include "drawing/palette.h"
 #include "drawn_detections.h"
 #include "packhorse/base/version.h"
 

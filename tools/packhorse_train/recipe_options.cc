@@ -1,13 +1,16 @@
 #include "recipe_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
+#include <span>
 #include <vector>
 
 #include "common/checks.h"
-#include "packhorse/base/cpu_binding.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/models/archs.h"
@@ -198,53 +201,18 @@ void RunOptions::add_options(CLI::App& app) {
                  "Reader threads; -1: one for each CPU this process may use, 0: none, the training "
                  "thread reads")
       ->capture_default_str();
-  app.add_option("--bind", bind,
-                 "CPUs to run on: auto (near the GPU, else a share for each process), node:N (a "
-                 "NUMA node), cpus:LIST, e.g. cpus:0-7, or none")
-      ->capture_default_str();
 }
 
-Device RunOptions::pick(int local_rank) const {
-  static_cast<void>(CpuBinding::parse(bind));  // may throw, before the processes wait for another
-  return pick_device(device, local_rank);
-}
+Device RunOptions::pick(int local_rank) const { return pick_device(device, local_rank); }
 
-namespace {
-
-/// This process among those of its machine.
-LocalProcess find_place(const Device& mine, const Processes& processes) {
-  const std::string place = ProcessPlace::here(node_of_device(pci_bus_id(mine))).serialise();
-  const auto* const bytes = reinterpret_cast<const std::byte*>(place.data());
-  std::vector<ProcessPlace> places;
-  for (const auto& part : processes.gather({bytes, bytes + place.size()}))
-    places.push_back(
-        ProcessPlace::parse({reinterpret_cast<const char*>(part.data()), part.size()}));
-  return LocalProcess::among(places, processes.rank());
-}
-
-}  // namespace
-
-void RunOptions::bind_to_cpus(const Device& picked, const Processes& processes) const {
-  const CpuBinding binding = CpuBinding::parse(bind);
-  const LocalProcess process = find_place(picked, processes);
-  const int before = available_cpus();
-  int share = before / (process.bound_before ? 1 : process.count);
-  if (binding.kind != CpuBinding::Kind::kNone) {
-    const std::vector<int> cpus = cpus_for(binding, numa_nodes(), process);
-    if (!cpus.empty()) {
-      bind_to(cpus);
-      fmt::print(stderr, "packhorse-train: note: bound to the CPUs {}\n", cpu_list_text(cpus));
-    } else {
-      fmt::print(stderr, "packhorse-train: note: --bind auto binds nothing: {}\n",
-                 process.bound_before
-                     ? "what started the processes has given them CPUs of their own"
-                     : "one process, and no device whose NUMA node is known");
-    }
-    // A quota of CPU time is one for all processes, so binding raises no share.
-    const bool shared = binding.kind != CpuBinding::Kind::kAuto;
-    share = std::min(share, available_cpus() / (shared ? process.count : 1));
-  }
-  set_compute_threads(std::max(1, share));
+void share_cpus(const Processes& processes) {
+  std::string place;  // the kernel's name: containers of one machine have host names of their own
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> place;
+  place += fmt::format(" {}", fmt::join(allowed_cpus(), ","));
+  const std::span bytes = as_bytes(place);
+  const std::vector<std::byte> mine(bytes.begin(), bytes.end());
+  const auto sharing = static_cast<int>(std::ranges::count(processes.gather(mine), mine));
+  set_compute_threads(std::max(1, available_cpus() / sharing));
 }
 
 }  // namespace packhorse::trainer

@@ -43,18 +43,18 @@ class ModelOptions {
   RecipeOptions recipe_;
 };
 
-/// --device, --workers and --bind.
+/// --device and --workers.
 struct RunOptions {
   std::string device = "auto";
   int workers = -1;
-  std::string bind = "none";
   void add_options(CLI::App& app);
   void add_device(CLI::App& app);
   /// The device of one of the processes of this machine. Throws as pick_device().
   Device pick(int local_rank = 0) const;
-  /// Binds this process as --bind says and gives LibTorch its share of the machine's cores. Prints
-  /// what it is bound to on stderr. All processes must call it, before they read or compute.
-  void bind_to_cpus(const Device& picked, const Processes& processes = {}) const;
 };
+
+/// Gives LibTorch this process's share of the CPUs that it may use: those processes of a machine
+/// that may use the same CPUs share them. All processes must call it, before they compute.
+void share_cpus(const Processes& processes = {});
 
 }  // namespace packhorse::trainer

@@ -3,16 +3,21 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 
-#include "common/machine.h"
 #include "common/storage.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/json.h"
 #include "packhorse/base/version.h"
 #include "packhorse/codecs/codec_versions.h"
 #include "packhorse/formats/library_versions.h"
+#include "packhorse/trainer/recipe/names.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -172,7 +177,117 @@ std::string command_line() {
   return text;
 }
 
+/// Limits far beyond what measure prints.
+constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 16, .members = 4096};
+
+Json read_json(const std::filesystem::path& path) {
+  const UniqueFd file = open_for_reading(path);
+  if (file_size(file.get(), path) > kLimits.bytes)
+    throw Error(ErrorKind::kUnsupported, "the file is too large for a measurement", path);
+  return parse_json<Json>(read_text(path), kLimits);
+}
+
+double median(const Json& passes, const char* figure) { return passes.at(figure).at("median"); }
+
+reader::StorageModel storage_of(const Json& condition) {
+  const auto number = [&](const char* name) {
+    return condition.at(name).is_null() ? 0 : condition.at(name).get<double>();
+  };
+  reader::StorageModel model;
+  model.name = condition.at("name");
+  model.open_s = 1e-3 * number("open_ms");
+  model.access_s = 1e-3 * number("access_ms");
+  model.bytes_per_s = 1e6 * number("mb_per_s");
+  model.depth = static_cast<int>(number("depth"));
+  return model;
+}
+
+Measurement::Input read_input(const Json& json, const Json& input, const Json& warm) {
+  const Json &limit = json.at("device_limit"), &read = warm.at("read");
+  const double samples = input.at("samples"), batch = json.at("recipe").at("batch_size");
+  ImageCosts costs;
+  costs.read_cpu_s = 1e-3 * median(read, "cpu_s_per_1000");
+  costs.decode_cpu_s =
+      std::max(0.0, 1e-3 * median(warm.at("decode"), "cpu_s_per_1000") - costs.read_cpu_s);
+  costs.step_s = 1 / median(limit, "images_per_s");
+  costs.step_cpu_s = 1e-3 * median(limit, "cpu_s_per_1000");
+  costs.bytes = 1e6 * median(read, "mb_per_s") / median(read, "images_per_s");
+  costs.file_apart = input.at("format") == "folder";
+  return {input.at("name"), samples, {batch * std::floor(samples / batch), batch}, costs};
+}
+
+void read_inputs(const Json& json, Measurement& measured) {
+  for (const Json& input : json.at("inputs")) {
+    const Json* warm = nullptr;
+    for (const Json& run : json.at("runs"))
+      if (run.at("input") == input.at("name") && run.at("condition") == "warm") warm = &run;
+    if (warm != nullptr) {
+      measured.inputs.push_back(read_input(json, input, *warm));
+    } else {
+      measured.not_warm.push_back(input.at("name"));
+    }
+  }
+}
+
+void read_speeds(const Json& json, const Json& condition, Measurement& measured) {
+  const std::string kind = condition.at("kind");
+  if (kind != "warm" && kind != "simulated") return;  // the storage's figures are not known
+  std::optional<reader::StorageModel> storage;
+  if (kind == "simulated") storage = storage_of(condition);
+  for (const Json& run : json.at("runs")) {
+    if (run.at("condition") != condition.at("name")) continue;
+    const std::string name = run.at("input");
+    const auto input = std::ranges::find(measured.inputs, name, &Measurement::Input::name);
+    if (input == measured.inputs.end())
+      throw Error(ErrorKind::kCorrupt, "there is no warm run of '" + name + "'");
+    for (const char* work : {"decode", "training"})
+      measured.speeds.push_back({static_cast<std::size_t>(input - measured.inputs.begin()),
+                                 condition.at("name"), storage, work,
+                                 median(run.at(work), "images_per_s")});
+  }
+}
+
+[[noreturn]] void throw_no_measurement(const std::string& why, const std::filesystem::path& path) {
+  throw Error(ErrorKind::kCorrupt, "this is not the output of `measure --json`: " + why, path,
+              "make it again with `packhorse-train measure --json`");
+}
+
 }  // namespace
+
+Measurement read_measurement(const std::filesystem::path& path) try {
+  const Json json = read_json(path);
+  if (json.at("schema") != "packhorse-measurement/1") {
+    throw Error(ErrorKind::kUsage,
+                "this is not a measurement but " + json.at("schema").get<std::string>(), path,
+                "make one with `packhorse-train measure --json`");
+  }
+  Measurement measured;
+  read_inputs(json, measured);
+  if (measured.inputs.empty()) throw_no_measurement("it has no inputs measured warm", path);
+  measured.machine.cpus = json.at("machine").at("cpus");
+  measured.machine.device_is_cpu = json.at("device") == "cpu";
+  measured.machine.workers = json.at("workers");
+  measured.order =
+      parse_name<reader::OrderKind>("order", json.at("recipe").at("order").get<std::string>());
+  for (const Json& condition : json.at("conditions")) read_speeds(json, condition, measured);
+  return measured;
+} catch (const nlohmann::json::exception& error) {
+  throw_no_measurement(json_problem(error), path);
+} catch (const Error& error) {
+  if (!error.path().empty()) throw;
+  throw_no_measurement(error.what(), path);  // thrown by parse_json()
+}
+
+ImageCosts Measurement::costs(const Input& input,
+                              const std::optional<reader::StorageModel>& storage) const {
+  ImageCosts costs = input.costs;
+  if (costs.file_apart || !storage) return costs;
+  const Requests requests = requests_of(order, input.samples, costs.bytes,
+                                        static_cast<double>(reader::joined_gap(*storage)));
+  costs.images_per_request = requests.images;
+  costs.bytes = requests.bytes_per_image;
+  return costs;
+}
 
 Json to_json(const Condition& condition) {
   static constexpr std::array kKinds = {"warm", "cold", "simulated", "remote"};

@@ -1,5 +1,3 @@
-#include "report_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
+#include "report_json.h"
 
 namespace packhorse::trainer {
 namespace {

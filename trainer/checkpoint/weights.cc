@@ -1,22 +1,61 @@
 #include "packhorse/trainer/checkpoint/weights.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Dict.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
+#include <string>
 
 #include "checkpoint/weight_files.h"
-#include "checkpoint/weight_pixels.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/input/normalize.h"
 
 namespace packhorse::trainer {
 namespace {
+
+/// [3]: what becomes of the numbers of R, G and B, from 0 to 255 again.
+at::Tensor of_bytes(const std::vector<double>& numbers) {
+  return at::tensor(at::ArrayRef<double>(numbers), at::kDouble) * 255;
+}
+
+/// Converts weights that take BGR from 0 to 255 so that normalised RGB gives the same: the
+/// convolution `stem`.conv takes in the order and the scale of its channels, the norm `stem`.bn the
+/// mean. What lies around a picture counts as the mean then, no longer as black, so outputs at its
+/// very border differ. Throws Error(kUsage) naming `path` where `stem` is empty, or is not among
+/// the weights as such a layer.
+void take_normalized_pixels(std::map<std::string, at::Tensor>& weights, const std::string& stem,
+                            const std::filesystem::path& path) {
+  const auto conv = weights.find(stem + ".conv.weight");
+  const auto mean = weights.find(stem + ".bn.running_mean");
+  const bool found = !stem.empty() && conv != weights.end() && mean != weights.end();
+  if (!found || conv->second.dim() != 4 || conv->second.size(1) % 3 != 0 ||
+      mean->second.sizes() != conv->second.sizes().slice(0, 1))
+    throw Error(ErrorKind::kUsage, "no weights of this network take BGR from 0 to 255", path,
+                "leave out --bgr-weights");
+  const Normalization normalization;
+  const at::IntArrayRef shape = conv->second.sizes();
+  // [C, places, BGR, rows x columns]: a network may take several places at once.
+  const at::Tensor given =
+      conv->second.to(at::kDouble).reshape({shape[0], shape[1] / 3, 3, shape[2] * shape[3]});
+  const at::Tensor rgb = given.flip({2});
+  const auto by_channel = [&](const std::vector<double>& numbers) {
+    return rgb * of_bytes(numbers).view({1, 1, 3, 1});
+  };
+  const at::Tensor shift = by_channel(normalization.mean).sum(at::IntArrayRef{1, 2, 3});
+  const at::Tensor scaled = by_channel(normalization.stddev).reshape(shape);
+  conv->second = scaled;
+  mean->second = mean->second.to(at::kDouble) - shift;
+}
 
 constexpr const char* kSaveAdvice =
     "save them in Python with torch.save(model.state_dict(), FILE) of PyTorch 1.6 or later, or "

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/fcos_points.h"
+#include "models/anchor_points.h"
 #include "models/layers.h"
 #include "models/networks.h"
 #include "models/resnet_layers.h"

@@ -2,6 +2,8 @@
 
 #include <torch/nn/init.h>
 
+#include "packhorse/trainer/parallel/sync_batch_norm.h"
+
 namespace packhorse::trainer {
 
 namespace nn = torch::nn;
@@ -20,6 +22,15 @@ void init_convolutions(nn::Module& module) {
       nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
     }
   }
+}
+
+at::Tensor BatchNorm2dImpl::forward(const at::Tensor& input) {
+  if (!is_training() || processes_ == nullptr || processes_->size() == 1) {
+    return torch::nn::BatchNorm2dImpl::forward(input);
+  }
+  num_batches_tracked += 1;
+  return sync_batch_norm(input, weight, bias, running_mean, running_var,
+                         options.momentum().value_or(0.1), options.eps(), *processes_);
 }
 
 }  // namespace packhorse::trainer

@@ -6,7 +6,6 @@
 
 #include <array>
 
-#include "models/batch_norm.h"
 #include "models/layers.h"
 #include "models/networks.h"
 #include "packhorse/trainer/models/models.h"

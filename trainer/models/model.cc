@@ -1,4 +1,4 @@
-#include "models/batch_norm.h"
+#include "models/layers.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/models/models.h"

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "models/batch_norm.h"
+#include "models/layers.h"
 
 namespace packhorse::trainer {
 

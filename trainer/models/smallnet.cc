@@ -2,7 +2,6 @@
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/linear.h>
 
-#include "models/batch_norm.h"
 #include "models/layers.h"
 #include "models/networks.h"
 #include "packhorse/trainer/models/models.h"

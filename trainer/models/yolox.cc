@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "models/anchor_points.h"
-#include "models/batch_norm.h"
 #include "models/layers.h"
 #include "models/networks.h"
 #include "packhorse/trainer/models/models.h"

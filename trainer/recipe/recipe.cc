@@ -7,10 +7,12 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <type_traits>
 
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
+#include "packhorse/trainer/recipe/schedule.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -266,6 +268,16 @@ void from_json(const nlohmann::json& json, Recipe& recipe) {
       json.at(name).get_to(value);
     }
   });
+}
+
+double Schedule::at(std::int64_t step) const {
+  if (step >= total_steps) return 0;
+  if (step < warmup_steps) {
+    return lr * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+  }
+  const double share =
+      static_cast<double>(step - warmup_steps) / static_cast<double>(total_steps - warmup_steps);
+  return lr * 0.5 * (1 + std::cos(std::numbers::pi * share));
 }
 
 }  // namespace packhorse::trainer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -10,6 +11,7 @@
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/models/archs.h"
 #include "train/saved_model.h"
 
 namespace packhorse::trainer {
@@ -133,6 +135,21 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   result.scores = score(engine, recipe, how, dataset, Processes(), std::move(stop));
   result.dataset = dataset;
   return result;
+}
+
+SavedModel::SavedModel(ModelFile file) : file_(std::move(file)) {
+  if (file_.weights.empty()) {
+    checkpoint_ = read_checkpoint(file_.checkpoint);
+    state_ = from_meta(checkpoint_->meta, file_.checkpoint);
+  } else {
+    state_.recipe = resolve(file_.recipe, default_recipe(file_.recipe));
+  }
+}
+
+std::vector<std::string> SavedModel::load_into(Engine& engine) const {
+  if (!checkpoint_) return engine.init_from(file_.weights, {Head::kFromFile, file_.pixels}).classes;
+  engine.load_model(*checkpoint_, file_.checkpoint);
+  return state_.classes;
 }
 
 }  // namespace packhorse::trainer

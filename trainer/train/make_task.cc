@@ -1,7 +1,5 @@
 #include "packhorse/trainer/tasks/task.h"
-#include "tasks/classify/classify.h"
-#include "tasks/detect/detect.h"
-#include "tasks/multilabel/multilabel.h"
+#include "tasks/kinds.h"
 
 namespace packhorse::trainer {
 

@@ -1,80 +1,64 @@
 #include "packhorse/trainer/watch/metrics_server.h"
 
 #include <fmt/format.h>
+#include <microhttpd.h>
+#include <netdb.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
+#include <string_view>
 
 #include "packhorse/base/error.h"
-#include "watch/http_server.h"
+#include "watch/figures.h"
 
 namespace packhorse::trainer {
 namespace {
 
 using reader::MetricFamily;
 
-constexpr const char* kCounter = "counter";
-constexpr const char* kGauge = "gauge";
+// The limits of a client: docs/trainer-watch.md tells them.
+constexpr unsigned kConnections = 16;        // at a time; others wait until one ends
+constexpr unsigned kSilentSeconds = 10;      // a client that says nothing for so long is cut off
+constexpr std::size_t kRequestBytes = 8192;  // of a request, and of the headers of its answer
 
-/// The whole definition of a metric: a new one is a line in one of these lists.
-template <class Figures>
-struct Metric {
+/// The whole definition of a metric of the GPU: a new one is a row here.
+struct GpuMetric {
   const char* name;
-  const char* type;
   const char* help;
-  double (*value)(const Figures&);
+  double (*value)(const GpuUse&);
 };
-
-constexpr auto kOfSteps = std::to_array<Metric<StepMetrics>>({
-    {"packhorse_train_steps_total", kCounter, "Steps done in the whole run.",
-     [](const StepMetrics& m) { return static_cast<double>(m.step); }},
-    {"packhorse_train_epoch", kGauge, "The running epoch, counted from 1.",
-     [](const StepMetrics& m) { return static_cast<double>(m.epoch); }},
-    {"packhorse_train_epochs", kGauge, "Epochs of the whole run.",
-     [](const StepMetrics& m) { return static_cast<double>(m.epochs); }},
-    {"packhorse_train_epoch_progress_ratio", kGauge, "Share of the epoch done, 0 to 1.",
-     [](const StepMetrics& m) {
-       return m.epoch_steps > 0 ? static_cast<double>(m.epoch_step) / double(m.epoch_steps) : 0;
-     }},
-    {"packhorse_train_loss", kGauge, "Mean training loss of the last steps.",
-     [](const StepMetrics& m) { return m.loss; }},
-    {"packhorse_train_learning_rate", kGauge, "Learning rate of the last step.",
-     [](const StepMetrics& m) { return m.lr; }},
-    {"packhorse_train_images_per_second", kGauge,
-     "Images trained on a second, by all processes together.",
-     [](const StepMetrics& m) { return m.images_per_s; }},
-    {"packhorse_train_data_wait_ratio", kGauge,
-     "Share of the time that training waited for data, 0 to 1.",
-     [](const StepMetrics& m) { return m.data_wait_share; }},
-    {"packhorse_train_device_memory_bytes", kGauge,
-     "Most memory of the device that LibTorch had reserved at once, its cache included; 0 on the "
-     "CPU.",
-     [](const StepMetrics& m) { return static_cast<double>(m.device_memory_bytes); }},
-    {"packhorse_train_device_memory_allocated_bytes", kGauge,
-     "Most memory of the device that tensors had in use at once; 0 on the CPU.",
-     [](const StepMetrics& m) { return static_cast<double>(m.device_memory_allocated_bytes); }},
-});
-
-constexpr auto kOfGpu = std::to_array<Metric<GpuUse>>({
-    {"packhorse_gpu_utilization_ratio", kGauge,
+constexpr auto kOfGpu = std::to_array<GpuMetric>({
+    {"packhorse_gpu_utilization_ratio",
      "Share of the last moments in which a kernel ran, 0 to 1 (NVML).",
      [](const GpuUse& m) { return m.utilization; }},
-    {"packhorse_gpu_memory_used_bytes", kGauge, "Memory of the GPU in use by all programs (NVML).",
+    {"packhorse_gpu_memory_used_bytes", "Memory of the GPU in use by all programs (NVML).",
      [](const GpuUse& m) { return static_cast<double>(m.memory_used_bytes); }},
-    {"packhorse_gpu_memory_total_bytes", kGauge, "Memory of the GPU (NVML).",
+    {"packhorse_gpu_memory_total_bytes", "Memory of the GPU (NVML).",
      [](const GpuUse& m) { return static_cast<double>(m.memory_total_bytes); }},
 });
 
-template <class List, class Figures>
-void append(std::vector<MetricFamily>& families, const List& list, const Figures& figures,
+void append(std::vector<MetricFamily>& families, const StepMetrics& metrics,
             const reader::MetricLabels& labels) {
-  for (const auto& metric : list) {
+  for (const Figure& figure : step_figures()) {
+    if (figure.metric == nullptr) continue;
+    families.push_back({figure.metric,
+                        figure.type,
+                        figure.help,
+                        {{figure.metric, labels, figure.value(metrics)}}});
+  }
+}
+
+void append(std::vector<MetricFamily>& families, const GpuUse& use,
+            const reader::MetricLabels& labels) {
+  for (const GpuMetric& metric : kOfGpu) {
     families.push_back(
-        {metric.name, metric.type, metric.help, {{metric.name, labels, metric.value(figures)}}});
+        {metric.name, "gauge", metric.help, {{metric.name, labels, metric.value(use)}}});
   }
 }
 
@@ -86,7 +70,7 @@ void append(std::vector<MetricFamily>& families, const Scores& scores,
     const std::string name =
         "packhorse_train_val_" + std::string(names[i].key) + (names[i].percent ? "_percent" : "");
     families.push_back(
-        {name, kGauge, std::string(names[i].help), {{name, labels, scores.values[i]}}});
+        {name, "gauge", std::string(names[i].help), {{name, labels, scores.values[i]}}});
   }
 }
 
@@ -99,11 +83,9 @@ class MetricsServer::Metrics {
   std::vector<MetricFamily> collect() const {
     const std::scoped_lock lock(mutex_);
     std::vector<MetricFamily> families;
-    if (steps_) append(families, kOfSteps, *steps_, labels_);
+    if (steps_) append(families, *steps_, labels_);
     if (scores_) append(families, scores_->scores, labels_);
-    if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
-      append(families, kOfGpu, *use, labels_);
-    }
+    if (const auto use = gpu_ ? gpu_->read() : std::nullopt) append(families, *use, labels_);
     if (source_ || steps_) {
       const reader::LoaderMetrics loader{labels_, source_ ? source_() : steps_->loader};
       std::ranges::move(reader::loader_metrics(std::span(&loader, 1)),
@@ -123,6 +105,34 @@ class MetricsServer::Metrics {
     change(*this);
   }
 
+  /// libmicrohttpd's handler: called in its thread, first with a request's headers, then at its
+  /// end.
+  static MHD_Result answer(void* metrics, MHD_Connection* connection, const char* url,
+                           const char* method, const char*, const char*, std::size_t*, void**) {
+    unsigned status = MHD_HTTP_OK;
+    std::string text;
+    if (std::string_view(url) != "/metrics") {
+      status = MHD_HTTP_NOT_FOUND;
+    } else if (std::string_view(method) != MHD_HTTP_METHOD_GET) {
+      status = MHD_HTTP_METHOD_NOT_ALLOWED;
+    } else {
+      try {
+        text = reader::prometheus_text(static_cast<const Metrics*>(metrics)->collect());
+      } catch (const std::exception& error) {
+        status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+        text = error.what();
+      }
+    }
+    const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> response(
+        MHD_create_response_from_buffer(text.size(), text.data(), MHD_RESPMEM_MUST_COPY),
+        MHD_destroy_response);
+    if (!response) return MHD_NO;
+    MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONNECTION, "close");
+    MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONTENT_TYPE,
+                            "text/plain; version=0.0.4; charset=utf-8");
+    return MHD_queue_response(connection, status, response.get());
+  }
+
   const reader::MetricLabels labels_;
   std::optional<StepMetrics> steps_;
   std::optional<ScoreMetrics> scores_;
@@ -135,25 +145,39 @@ class MetricsServer::Metrics {
 };
 
 struct MetricsServer::Impl {
-  HttpServer http;
+  std::unique_ptr<MHD_Daemon, decltype(&MHD_stop_daemon)> daemon{nullptr, MHD_stop_daemon};
 };
 
-MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels) try
-    : metrics_(std::make_shared<Metrics>(std::move(labels))),
-      impl_(new Impl{
-          .http = HttpServer(
-              address, port, "/metrics", "text/plain; version=0.0.4; charset=utf-8",
-              [metrics = metrics_] { return reader::prometheus_text(metrics->collect()); })}) {
-} catch (const std::runtime_error& error) {
-  throw Error(ErrorKind::kExists,
-              fmt::format("cannot serve metrics at {}:{}: {}", address, port, error.what()), {},
-              "another program may be using that port: choose another --metrics-port (0 takes a "
-              "free one); --metrics-address must be an address of this machine");
+MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels)
+    : metrics_(std::make_shared<Metrics>(std::move(labels))), impl_(new Impl) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::kExists,
+                fmt::format("cannot serve metrics at {}:{}: {}", address, port, why), {},
+                "another program may be using that port: choose another --metrics-port (0 takes a "
+                "free one); --metrics-address must be an address of this machine");
+  };
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (code != 0) refuse(::gai_strerror(code));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> where(found, ::freeaddrinfo);
+  unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD;
+  if (where->ai_family == AF_INET6) flags |= MHD_USE_IPv6;
+  errno = 0;
+  impl_->daemon.reset(MHD_start_daemon(
+      flags, 0, nullptr, nullptr, Metrics::answer, metrics_.get(), MHD_OPTION_SOCK_ADDR,
+      where->ai_addr, MHD_OPTION_CONNECTION_LIMIT, kConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+      kSilentSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END));
+  if (!impl_->daemon) refuse(errno == 0 ? "it cannot be opened" : std::strerror(errno));
 }
 
 MetricsServer::~MetricsServer() = default;
 
-int MetricsServer::port() const { return impl_->http.port(); }
+int MetricsServer::port() const {
+  return MHD_get_daemon_info(impl_->daemon.get(), MHD_DAEMON_INFO_BIND_PORT)->port;
+}
 
 void MetricsServer::set(const StepMetrics& metrics) {
   metrics_->change([&](Metrics& all) { all.steps_ = metrics; });

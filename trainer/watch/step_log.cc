@@ -10,6 +10,8 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
+#include "packhorse/reader/metrics.h"
+#include "watch/figures.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -40,6 +42,25 @@ std::uintmax_t bytes_to_keep(const std::filesystem::path& path, std::int64_t las
   return bytes;
 }
 
+/// The loader's counters, by the names of their metrics without "packhorse_loader_" and "_total".
+nlohmann::ordered_json loader_json(const reader::LoaderCounters& counters) {
+  constexpr std::string_view kBefore = "packhorse_loader_", kAfter = "_total";
+  const reader::LoaderMetrics loader{{}, counters};
+  nlohmann::ordered_json json;
+  for (const reader::MetricFamily& family : reader::loader_metrics(std::span(&loader, 1))) {
+    if (family.type != "counter") continue;
+    const std::string key =
+        family.name.substr(kBefore.size(), family.name.size() - kBefore.size() - kAfter.size());
+    const double value = family.samples.front().value;
+    if (key.ends_with("_seconds")) {
+      json[key] = value;
+    } else {
+      json[key] = static_cast<std::uint64_t>(value);
+    }
+  }
+  return json;
+}
+
 }  // namespace
 
 StepLog::StepLog(std::filesystem::path path, std::int64_t resumed_step) : path_(std::move(path)) {
@@ -54,27 +75,10 @@ StepLog::StepLog(std::filesystem::path path, std::int64_t resumed_step) : path_(
 }
 
 void StepLog::add(const StepMetrics& metrics) {
-  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
-  const reader::LoaderCounters& loader = metrics.loader;
-  const nlohmann::ordered_json line = {
-      {"epoch", metrics.epoch},
-      {"step", metrics.step},
-      {"loss", metrics.loss},
-      {"lr", metrics.lr},
-      {"images_per_s", metrics.images_per_s},
-      {"data_wait_share", metrics.data_wait_share},
-      {"device_memory_bytes", metrics.device_memory_bytes},
-      {"device_memory_allocated_bytes", metrics.device_memory_allocated_bytes},
-      {"loader",
-       {{"samples", loader.samples},
-        {"read_bytes", loader.bytes},
-        {"read_seconds", seconds(loader.read_ns)},
-        {"decode_seconds", seconds(loader.decode_ns)},
-        {"slot_wait_seconds", seconds(loader.slot_wait_ns)},
-        {"consumer_wait_seconds", seconds(loader.consumer_wait_ns)},
-        {"batches", loader.batches},
-        {"ready_batches_sum", loader.ready_batches_sum},
-        {"bad_samples", loader.bad_samples}}}};
+  nlohmann::ordered_json line;
+  for (const Figure& figure : step_figures())
+    if (figure.key != nullptr) line[figure.key] = figure.value(metrics);
+  line["loader"] = loader_json(metrics.loader);
   append_exactly(file_.get(), as_bytes(line.dump() + '\n'), path_);
 }
 

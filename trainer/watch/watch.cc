@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "packhorse/base/resources.h"
 #include "packhorse/trainer/watch/advice.h"
@@ -10,6 +11,7 @@
 #include "packhorse/trainer/watch/metrics_server.h"
 #include "packhorse/trainer/watch/run_log.h"
 #include "packhorse/trainer/watch/step_log.h"
+#include "watch/figures.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -89,13 +91,22 @@ struct Watch::Impl {
     tell(advice->sentence);
   }
 
-  /// Writes the program's own counters for TensorBoard, by their names.
-  void add_more(std::int64_t step) {
-    if (!more) return;
-    for (const reader::MetricFamily& family : more()) {
-      for (const reader::MetricSample& sample : family.samples)
-        events->scalar("counters/" + sample.name, step, sample.value);
+  /// Writes a step's figures for TensorBoard, and the loader's and the program's own counters by
+  /// the names of their metrics.
+  void show(const StepMetrics& metrics) {
+    for (const Figure& figure : step_figures()) {
+      const auto value = figure.tag == nullptr ? nullptr : figure.value(metrics);
+      if (!value.is_null()) events->scalar(figure.tag, metrics.step, value);
     }
+    const reader::LoaderMetrics of_loader{{}, metrics.loader};
+    auto families = reader::loader_metrics(std::span(&of_loader, 1));
+    if (more) std::ranges::move(more(), std::back_inserter(families));
+    for (const reader::MetricFamily& family : families) {
+      if (family.type != "counter") continue;
+      for (const reader::MetricSample& sample : family.samples)
+        events->scalar("counters/" + sample.name, metrics.step, sample.value);
+    }
+    events->flush();
   }
 
   void tell_of_trace(bool written) const {
@@ -155,17 +166,7 @@ void Watch::on_step(const StepReport& report) {
   const StepMetrics metrics = to_metrics(report, impl.counters());
   if (impl.log) impl.log->add(metrics);
   if (impl.server) impl.server->set(metrics);
-  if (!impl.events) return;
-  impl.events->scalar("train/loss", metrics.step, metrics.loss);
-  impl.events->scalar("train/lr", metrics.step, metrics.lr);
-  impl.events->scalar("train/images_per_s", metrics.step, metrics.images_per_s);
-  impl.events->scalar("train/data_wait_share", metrics.step, metrics.data_wait_share);
-  if (metrics.device_memory_bytes > 0) {
-    impl.events->scalar("device/memory_gib", metrics.step,
-                        static_cast<double>(metrics.device_memory_bytes) / (1 << 30));
-  }
-  impl.add_more(metrics.step);
-  impl.events->flush();
+  if (impl.events) impl.show(metrics);
 }
 
 void Watch::on_epoch(const EpochLog& log) {

@@ -10,7 +10,6 @@
 
 #include "codecs/codec.h"
 #include "codecs/cursor.h"
-#include "codecs/quiet.h"
 #include "codecs/shared_library.h"
 
 namespace packhorse::codecs {

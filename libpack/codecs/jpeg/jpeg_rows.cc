@@ -1,9 +1,8 @@
-#include "codecs/jpeg/jpeg_rows.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "codecs/cmyk.h"
+#include "codecs/codec.h"
 #include "codecs/jpeg/jpeg_session.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/stop.h"

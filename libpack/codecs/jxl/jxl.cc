@@ -9,7 +9,6 @@
 
 #include "codecs/codec.h"
 #include "codecs/cursor.h"
-#include "codecs/quiet.h"
 #include "codecs/shared_library.h"
 
 namespace packhorse::codecs {

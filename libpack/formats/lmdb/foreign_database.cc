@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include "formats/lmdb/page_check.h"
-
 namespace packhorse::lmdb {
 
 namespace fs = std::filesystem;

@@ -1,11 +1,10 @@
-#include "formats/lmdb/page_check.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "formats/lmdb/foreign_database.h"
 #include "formats/lmdb/pages.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"

@@ -1,12 +1,10 @@
-#include "formats/wds/exported_index.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "formats/wds/layout.h"
-#include "formats/wds/members.h"
+#include "formats/wds/wds.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/manifest.h"

@@ -5,7 +5,6 @@
 #include "archive/handles.h"
 #include "archive/payloads.h"
 #include "archive/tar_header.h"
-#include "formats/wds/exported_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
 #include "formats/wds/wds.h"

@@ -1,8 +1,7 @@
-#include "formats/wds/members.h"
-
 #include "archive/archive_walk.h"
 #include "archive/tar_header.h"
 #include "formats/wds/layout.h"
+#include "formats/wds/wds.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/image/npy.h"

@@ -2,7 +2,6 @@
 
 #include "archive/handles.h"
 #include "base/zstd_frame.h"
-#include "formats/wds/exported_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
 #include "labels/label_text.h"

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "jpeg/kernels/reduced_idct.h"
+#include "jpeg/decode/rows.h"
+#include "jpeg/kernels/kernels.h"
 
 namespace packhorse::jpeg {
 
@@ -155,6 +156,18 @@ std::size_t Strip::kept_bytes() const {
   for (const Plane& plane : planes_) bytes += plane.memory.bytes();
   for (const Buffer<std::uint8_t>& row : upsampled_) bytes += row.bytes();
   return bytes;
+}
+
+RowWriter::RowWriter(RowSink& sink, const Window& window, Buffer<std::uint8_t>& memory)
+    : sink_(&sink), stride_(std::size_t{3} * window.width), left_(window.height) {
+  band_ = next_ = memory.reserve(stride_ * kBand + RowSink::kSlack);
+}
+
+void RowWriter::hand_over() {
+  sink_->take(band_, stride_, held_);
+  next_ = band_;
+  left_ -= held_;
+  held_ = 0;
 }
 
 }  // namespace packhorse::jpeg

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "jpeg/kernels/zigzag.h"
+#include "jpeg/kernels/quantisation.h"
 
 /// What a baseline JPEG's frame header says.
 namespace packhorse::encode {

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "jpeg/encode/frame_header.h"
 #include "packhorse/jpeg/roi_layout.h"
 #include "packhorse/jpeg/segments.h"
 
@@ -122,6 +123,12 @@ void write_jpeg(const Frame& frame, const std::vector<Marker>& markers, const Sc
   write_scan_header(frame, out);
   out.bytes(coder.data());
   out.marker(jpeg::kEoi);
+}
+
+std::uint32_t restart_interval_from(std::uint32_t target, std::uint32_t mcus_per_row) {
+  std::uint32_t divisor = std::min(target, mcus_per_row);
+  while (mcus_per_row % divisor != 0) ++divisor;
+  return divisor;
 }
 
 }  // namespace packhorse::encode

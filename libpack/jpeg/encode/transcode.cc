@@ -4,7 +4,6 @@
 
 #include "codecs/jpeg/jpeg_session.h"
 #include "jpeg/encode/jpeg_writer.h"
-#include "jpeg/encode/transcode_direct.h"
 #include "packhorse/jpeg/roi_layout.h"
 #include "packhorse/jpeg/segments.h"
 

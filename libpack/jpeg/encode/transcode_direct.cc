@@ -1,6 +1,5 @@
-#include "jpeg/encode/transcode_direct.h"
-
 #include "jpeg/encode/jpeg_writer.h"
+#include "jpeg/encode/transcode.h"
 #include "packhorse/jpeg/coefficients.h"
 #include "packhorse/jpeg/roi_layout.h"
 #include "packhorse/jpeg/segments.h"

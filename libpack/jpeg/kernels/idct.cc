@@ -2,7 +2,6 @@
 
 #include "jpeg/kernels/kernels.h"
 #include "jpeg/kernels/kernels_by_target.h"
-#include "jpeg/kernels/plain_idct.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/kernels/idct.cc"

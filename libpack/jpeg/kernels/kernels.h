@@ -58,4 +58,18 @@ const Kernels& plain_kernels();
 /// The fastest this processor can run.
 Kernels fastest_kernels();
 
+/// The inverse DCT of one block in plain C++, to 8 rows of 8 samples: equal to libjpeg-turbo's for
+/// x86 for any coefficients, also where 16 bits overflow.
+void plain_idct(const std::int16_t* block, const Quantisation& quantisation, std::uint8_t* out,
+                std::size_t stride);
+
+/// The inverse DCT of one block to 4 rows of 4 samples.
+void plain_idct_4x4(const std::int16_t* block, const Quantisation& quantisation, std::uint8_t* out,
+                    std::size_t stride);
+
+/// The inverse DCT to blocks of `side` x `side` samples, 4, 2 or 1: `side` rows of side * row.count
+/// samples, `stride` apart. Equal to libjpeg-turbo's for x86 for any coefficients.
+void reduced_idct(const BlockRow& row, std::uint32_t side, const Quantisation& quantisation,
+                  std::uint8_t* out, std::size_t stride);
+
 }  // namespace packhorse::jpeg

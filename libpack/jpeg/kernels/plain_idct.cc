@@ -1,6 +1,6 @@
-#include "jpeg/kernels/plain_idct.h"
-
 #include <algorithm>
+
+#include "jpeg/kernels/kernels.h"
 
 namespace packhorse::jpeg {
 

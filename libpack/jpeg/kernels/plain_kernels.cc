@@ -2,8 +2,7 @@
 #include <cstring>
 
 #include "jpeg/kernels/kernels.h"
-#include "jpeg/kernels/plain_idct.h"
-#include "jpeg/kernels/reduced_idct.h"
+#include "jpeg/kernels/kernels_by_target.h"
 
 namespace packhorse::jpeg {
 
@@ -98,6 +97,14 @@ const Kernels& plain_kernels() {
                                        upsample_h2v2, upsample_h1v2, ycc_to_rgb,
                                        grey_to_rgb,   unstuff,       find_marker};
   return kKernels;
+}
+
+Kernels fastest_kernels() {
+  const UpsampleKernels upsample = fastest_upsampling();
+  const ColourKernels colours = fastest_colours();
+  const ByteKernels bytes = fastest_byte_walks();
+  return {fastest_idct(), fastest_idct_4x4(), upsample.h2v1, upsample.h2v2,    upsample.h1v2,
+          colours.ycc,    colours.grey,       bytes.unstuff, bytes.find_marker};
 }
 
 }  // namespace packhorse::jpeg

@@ -1,7 +1,7 @@
-#include "jpeg/kernels/reduced_idct.h"
-
 #include <algorithm>
 #include <array>
+
+#include "jpeg/kernels/kernels.h"
 
 namespace packhorse::jpeg {
 

@@ -6,7 +6,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "sources/folder/source_folder.h"
+#include "sources/kinds.h"
 
 namespace packhorse {
 

@@ -17,8 +17,7 @@
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/labels/class_file.h"
 #include "sources/annotated/annotated_kind.h"
-#include "sources/annotated/beside_images.h"
-#include "sources/folder/source_folder.h"
+#include "sources/kinds.h"
 #include "sources/layout/annotations_beside.h"
 #include "sources/layout/folder_roles.h"
 

@@ -1,5 +1,3 @@
-#include "sources/annotated/beside_images.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "packhorse/base/json.h"
 #include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/annotated/annotated_kind.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse {

@@ -1,5 +1,3 @@
-#include "sources/annotated/coco_folder.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse::coco {

@@ -1,5 +1,3 @@
-#include "sources/annotated/hf_folder.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse::hf {

@@ -1,5 +1,3 @@
-#include "sources/annotated/voc_folder.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,6 +18,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse::voc {

@@ -1,5 +1,3 @@
-#include "sources/annotated/voc_look.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/resources.h"
+#include "sources/annotated/annotated_readings.h"
 
 namespace packhorse {
 

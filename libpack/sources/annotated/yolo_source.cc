@@ -1,5 +1,3 @@
-#include "sources/annotated/yolo_source.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -23,7 +21,7 @@
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_items.h"
-#include "sources/folder/read_folder.h"
+#include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse::yolo {

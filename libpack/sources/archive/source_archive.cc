@@ -1,13 +1,11 @@
-#include "sources/archive/source_archive.h"
-
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/archive/archive_contents.h"
+#include "sources/kinds.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/class_doubts.h"
-#include "sources/layout/lay_out.h"
+#include "sources/layout/layout.h"
 #include "sources/payload_source.h"
 
 namespace packhorse::archive_file {

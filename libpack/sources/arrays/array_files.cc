@@ -11,7 +11,6 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/image/npy.h"
-#include "sources/arrays/array_name.h"
 
 namespace packhorse {
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "archive/payloads.h"
@@ -37,5 +38,19 @@ std::vector<StoredArray> open_arrays(const std::vector<std::filesystem::path>& f
 
 /// The bytes of one value of a NumPy type; 0 for a type that is not of numbers.
 std::uint64_t value_bytes(const std::string& type);
+
+/// What the name of an array says: "train_images", "x_test", "labels";
+/// "camelyonpatch_level_2_split_train_x/x" for the array "x" in a file of that name.
+struct ArrayName {
+  enum class Role { kNone, kImages, kLabels };
+  Role role = Role::kNone;
+  std::string split;  ///< "train", "val", "test"; "" when it names none
+  /// Its other words. Images and labels belong together when these are the same.
+  std::string rest;
+  bool unclear = false;  ///< it names two splits
+};
+
+/// The last part of the name with a word for images or labels tells the role.
+ArrayName parse_array_name(std::string_view name);
 
 }  // namespace packhorse

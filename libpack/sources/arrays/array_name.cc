@@ -1,10 +1,9 @@
-#include "sources/arrays/array_name.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "base/ascii.h"
+#include "sources/arrays/array_files.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse {

@@ -1,5 +1,3 @@
-#include "sources/arrays/source_arrays.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +16,8 @@
 #include "packhorse/image/npy.h"
 #include "sources/arrays/array_files.h"
 #include "sources/arrays/array_labels.h"
-#include "sources/arrays/array_name.h"
-#include "sources/layout/folder_options.h"
+#include "sources/kinds.h"
+#include "sources/layout/layout.h"
 #include "sources/payload_source.h"
 
 namespace packhorse::arrays {

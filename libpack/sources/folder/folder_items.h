@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "sources/fields/field_set.h"
+#include "sources/layout/source_contents.h"
 
 namespace packhorse {
 
@@ -82,5 +86,16 @@ int read_directory(int fd, const std::function<bool(const char*, FolderItems::Ty
 /// Sets everything but the name of an item; `fd` is its directory, and `above` the folders it lies
 /// in.
 void look_at(int fd, const char* name, const FolderIds& above, FolderItems::Item& item);
+
+/// Reads a folder and all that is in it, with several threads. Links are followed, except links to
+/// a folder they lie in, even one above `root`. Folders that may not be read are rejects; so is
+/// what lies in more than naming::kMostFolders folders. Throws Error(kNotFound | kIo) when `root`,
+/// or any folder for another reason, cannot be read: then its classes cannot be known.
+SourceContents read_folder(const std::filesystem::path& root, const FieldSet& fields,
+                           const std::shared_ptr<EntryMemory>& memory);
+
+/// Whether a file that is not named like an image is one by its first bytes. A file that cannot be
+/// read is taken for an image, so that packing rejects it by name and it is not lost.
+bool looks_like_image(int folder, const char* name);
 
 }  // namespace packhorse

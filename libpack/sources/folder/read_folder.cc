@@ -1,5 +1,3 @@
-#include "sources/folder/read_folder.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,3 @@
-#include "sources/folder/source_folder.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,13 +11,12 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
-#include "sources/adoptable.h"
 #include "sources/archive/archive_contents.h"
-#include "sources/folder/read_folder.h"
+#include "sources/folder/folder_items.h"
+#include "sources/kinds.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/class_doubts.h"
-#include "sources/layout/lay_out.h"
 #include "sources/layout/layout.h"
+#include "sources/unread_files.h"
 
 namespace packhorse::folder {
 

@@ -1,5 +1,3 @@
-#include "sources/layout/class_doubts.h"
-
 #include <algorithm>
 #include <iterator>
 
@@ -9,6 +7,7 @@
 #include "packhorse/base/printable.h"
 #include "sources/layout/annotations_beside.h"
 #include "sources/layout/folder_roles.h"
+#include "sources/layout/layout.h"
 #include "sources/layout/lookalikes.h"
 
 namespace packhorse {

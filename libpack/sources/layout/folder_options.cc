@@ -1,10 +1,9 @@
-#include "sources/layout/folder_options.h"
-
 #include <algorithm>
 
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/sources/source.h"
+#include "sources/layout/layout.h"
 
 namespace packhorse {
 

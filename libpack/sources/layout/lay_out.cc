@@ -1,9 +1,8 @@
-#include "sources/layout/lay_out.h"
-
 #include <unordered_map>
 
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
+#include "sources/layout/layout.h"
 
 namespace packhorse {
 

@@ -6,9 +6,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
-#include "sources/layout/class_doubts.h"
 #include "sources/layout/folder_roles.h"
-#include "sources/layout/readings.h"
 
 namespace packhorse {
 

@@ -69,4 +69,34 @@ Layout find_layout(const Tree& tree, const SourceContents& contents, const ListO
 /// What a user would give to name these splits: train=Training,val=more/Testing.
 std::string split_folders_option(const std::vector<SplitFolder>& splits);
 
+/// Adds to `layout` what speaks against its classes, the gravest first: inputs outside the one
+/// shape whose class folders can only be classes, and classes that look like something else.
+/// Nothing about classes where the options say them.
+void doubt_classes(Layout& layout, const Tree& tree, const SourceContents& contents,
+                   const ListOptions& options, const std::filesystem::path& source);
+
+/// The same where the labels of "train" are given, once the listing has its labels: classes of
+/// other splits that "train" lacks.
+void doubt_given_labels(Listing& listing, const Layout& layout, const ListOptions& options);
+
+/// The listing of a source's contents, each where the layout says that it belongs. Takes what it
+/// needs out of `contents`. Labels are not set where they are given: give_labels() comes next.
+Listing lay_out(SourceContents& contents, const Layout& layout, const ListOptions& options,
+                const std::filesystem::path& source);
+
+/// What `layout`, which has doubts, could be instead: the readings that the source can have, each
+/// as the option that chooses it and what is packed then. Each has been tried on the contents;
+/// without one that works, it says how to describe the source.
+std::string advice_for(const Layout& layout, const SourceContents& contents,
+                       const ListOptions& options, const std::filesystem::path& source);
+
+/// Throws Error(kUsage) when `options` has settings for class folders; call it for a source that
+/// has none.
+void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source);
+
+/// The one labels file of a source without splits whose samples have no paths to look into. Throws
+/// Error(kUsage) for other ways to give labels.
+std::filesystem::path only_labels_file(const LabelOptions& labels,
+                                       const std::filesystem::path& source);
+
 }  // namespace packhorse

@@ -10,7 +10,6 @@
 
 #include "base/ascii.h"
 #include "codecs/perceptual_hash.h"
-#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"

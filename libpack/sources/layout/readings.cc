@@ -1,5 +1,3 @@
-#include "sources/layout/readings.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 
 #include "archive/archive_scan.h"
 #include "base/ascii.h"
-#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"
@@ -18,7 +15,7 @@
 #include "packhorse/dataset/class_list.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_roles.h"
-#include "sources/layout/lay_out.h"
+#include "sources/layout/layout.h"
 #include "sources/layout/lookalikes.h"
 
 namespace packhorse {

@@ -1,6 +1,5 @@
 #include "sources/layout/source_contents.h"
 
-#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/manifest.h"

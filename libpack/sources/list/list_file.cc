@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "labels/json_members.h"
 #include "labels/label_text.h"
+#include "labels/row_reader.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/field_names.h"

@@ -1,5 +1,3 @@
-#include "sources/list/source_list.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -15,7 +13,7 @@
 
 #include "base/parallel.h"
 #include "labels/label_names.h"
-#include "labels/unicode.h"
+#include "labels/text_file.h"
 #include "listing/listed_file.h"
 #include "listing/listed_path.h"
 #include "listing/names.h"
@@ -25,8 +23,9 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/base/secrets.h"
 #include "packhorse/dataset/url.h"
-#include "sources/layout/folder_options.h"
+#include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
+#include "sources/layout/layout.h"
 #include "sources/list/list_file.h"
 #include "sources/list/listed_urls.h"
 

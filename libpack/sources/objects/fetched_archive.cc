@@ -8,7 +8,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/dataset/url.h"
-#include "sources/archive/source_archive.h"
+#include "sources/kinds.h"
 
 namespace packhorse {
 

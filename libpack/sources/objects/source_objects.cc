@@ -1,5 +1,3 @@
-#include "sources/objects/source_objects.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,14 +15,11 @@
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/remote_files.h"
-#include "sources/archive/source_archive.h"
-#include "sources/folder/source_folder.h"
+#include "sources/kinds.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/class_doubts.h"
-#include "sources/layout/lay_out.h"
+#include "sources/layout/layout.h"
 #include "sources/objects/fetched_archive.h"
 #include "sources/objects/object_reader.h"
-#include "sources/packed/source_packed.h"
 
 namespace packhorse::objects {
 

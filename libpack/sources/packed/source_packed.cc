@@ -1,5 +1,3 @@
-#include "sources/packed/source_packed.h"
-
 #include <algorithm>
 #include <set>
 
@@ -12,7 +10,8 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/sample.h"
-#include "sources/layout/folder_options.h"
+#include "sources/kinds.h"
+#include "sources/layout/layout.h"
 
 namespace packhorse::packed {
 

@@ -1,5 +1,3 @@
-#include "sources/webdataset/source_webdataset.h"
-
 #include <optional>
 
 #include "archive/archive_scan.h"
@@ -11,7 +9,8 @@
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/manifest.h"
-#include "sources/layout/folder_options.h"
+#include "sources/kinds.h"
+#include "sources/layout/layout.h"
 #include "sources/payload_source.h"
 #include "sources/webdataset/shard_names.h"
 

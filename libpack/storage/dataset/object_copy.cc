@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,28 @@ void copy_object(ObjectStore& store, const std::string& name, std::span<std::byt
         store.place().below(name).shown(), "try again when nobody writes there");
   }
   ObjectCopy(store, name, std::move(info), into, make_room).run(take);
+}
+
+std::vector<std::byte> read_in_pieces(ObjectStore& store, const std::string& name, ByteRange range,
+                                      std::uint64_t of_bytes, const std::string& tag) {
+  if (range.length > kMostInMemory) {
+    throw Error(ErrorKind::kRejected,
+                "it is said to have " + std::to_string(range.length) +
+                    " bytes, and no file of a sample has more than 4 GiB",
+                store.place().below(name).shown(), "do not trust this storage");
+  }
+  std::vector<std::byte> content;
+  while (content.size() < range.length) {
+    const std::uint64_t at = content.size();
+    const std::uint64_t bytes = std::min(range.length - at, kPieceInMemory);
+    content.resize(at + bytes);
+    store.read_range({.name = name,
+                      .range = {range.offset + at, bytes},
+                      .of_bytes = of_bytes,
+                      .tag = tag,
+                      .into = std::span(content).subspan(at)});
+  }
+  return content;
 }
 
 }  // namespace packhorse

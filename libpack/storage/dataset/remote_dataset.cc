@@ -17,7 +17,6 @@
 #include "packhorse/storage/remote.h"
 #include "storage/cache/run_cache.h"
 #include "storage/dataset/object_copy.h"
-#include "storage/dataset/object_pieces.h"
 #include "storage/dataset/stored_shard.h"
 #include "storage/http/client.h"
 

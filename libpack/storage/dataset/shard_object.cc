@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "packhorse/base/error.h"
-#include "storage/dataset/object_pieces.h"
+#include "storage/dataset/object_copy.h"
 
 namespace packhorse {
 

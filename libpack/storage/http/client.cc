@@ -15,9 +15,9 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/stop.h"
+#include "storage/http/answers.h"
 #include "storage/http/curl_loop.h"
 #include "storage/http/request_cap.h"
-#include "storage/http/retry.h"
 #include "storage/http/transfer.h"
 
 namespace packhorse {

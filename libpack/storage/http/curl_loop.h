@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "packhorse/storage/object_store.h"
-#include "storage/http/curl_handles.h"
 #include "storage/http/transfer.h"
 
 namespace packhorse {

@@ -9,8 +9,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/stop.h"
-#include "storage/http/s3_fault.h"
-#include "storage/http/s3_upload.h"
+#include "storage/http/s3_xml.h"
 #include "storage/under_way.h"
 
 namespace packhorse {

@@ -1,14 +1,27 @@
 #pragma once
 
+#include <curl/curl.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "storage/http/client.h"
-#include "storage/http/curl_handles.h"
 
 namespace packhorse {
+
+template <auto Free>
+struct CurlDeleter {
+  template <class Handle>
+  void operator()(Handle* handle) const {
+    Free(handle);
+  }
+};
+using EasyHandle = std::unique_ptr<CURL, CurlDeleter<curl_easy_cleanup>>;
+using MultiHandle = std::unique_ptr<CURLM, CurlDeleter<curl_multi_cleanup>>;
+using HeaderList = std::unique_ptr<curl_slist, CurlDeleter<curl_slist_free_all>>;
 
 /// One try of a request, as libcurl carries it out. Belongs to the thread of its loop.
 class Transfer {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "packhorse/storage/object_store.h"
+#include "storage/http/answers.h"
 #include "storage/http/client.h"
-#include "storage/http/range_answer.h"
 
 namespace packhorse {
 

@@ -13,8 +13,7 @@
 #include "packhorse/base/stop.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "storage/http/object_upload.h"
-#include "storage/http/s3_list.h"
-#include "storage/http/s3_upload.h"
+#include "storage/http/s3_xml.h"
 
 namespace packhorse {
 

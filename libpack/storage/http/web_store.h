@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "packhorse/storage/object_store.h"
+#include "storage/http/answers.h"
 #include "storage/http/client.h"
-#include "storage/http/range_answer.h"
-#include "storage/http/s3_list.h"
+#include "storage/http/s3_xml.h"
 #include "storage/http/web_requests.h"
 
 namespace packhorse {

@@ -2,7 +2,7 @@
 // datasets keep of COCO's; the first byte says which.
 #include <array>
 
-#include "annotations/coco_record.h"
+#include "annotations/coco_object.h"
 #include "annotations/data_yaml.h"
 #include "annotations/hf_metadata.h"
 #include "annotations/voc_file.h"

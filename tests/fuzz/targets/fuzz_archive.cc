@@ -2,7 +2,7 @@
 #include "archive/archive_walk.h"
 #include "sources/archive/archive_contents.h"
 #include "sources/layout/attach_fields.h"
-#include "sources/layout/lay_out.h"
+#include "sources/layout/layout.h"
 #include "support/fuzz.h"
 #include "support/tar_checksums.h"
 

@@ -1,5 +1,5 @@
 // Lines of JSON: members of list rows, labels of samples, and what walker processes say.
-#include "labels/json_members.h"
+#include "labels/row_reader.h"
 #include "labels/shard_labels.h"
 #include "support/fuzz.h"
 #include "walkers/walk_protocol.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "packhorse/sources/source.h"
-#include "sources/arrays/source_arrays.h"
+#include "sources/kinds.h"
 #include "support/fuzz.h"
 
 namespace {

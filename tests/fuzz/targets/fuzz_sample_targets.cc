@@ -4,7 +4,7 @@
 #include <array>
 
 #include "annotations/class_table.h"
-#include "annotations/coco_captions.h"
+#include "annotations/coco_file.h"
 #include "packhorse/targets/class_set.h"
 #include "packhorse/targets/label_image.h"
 #include "support/fuzz.h"

@@ -2,11 +2,8 @@
 // first byte says which.
 #include <array>
 
-#include "storage/http/range_answer.h"
-#include "storage/http/retry.h"
-#include "storage/http/s3_fault.h"
-#include "storage/http/s3_list.h"
-#include "storage/http/s3_upload.h"
+#include "storage/http/answers.h"
+#include "storage/http/s3_xml.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

@@ -4,7 +4,6 @@
 
 #include "packhorse/dataset/url.h"
 #include "storage/http/credentials.h"
-#include "storage/http/credentials/answer.h"
 #include "storage/http/credentials/sources.h"
 #include "support/fuzz.h"
 

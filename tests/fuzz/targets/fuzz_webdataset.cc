@@ -1,6 +1,5 @@
 // A foreign tar as a shard: samples, labels, fields, and the names for other readers.
 #include "formats/wds/layout.h"
-#include "formats/wds/members.h"
 #include "formats/wds/wds.h"
 #include "support/foreign_shard.h"
 #include "support/fuzz.h"

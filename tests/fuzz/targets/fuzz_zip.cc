@@ -1,6 +1,5 @@
 // A zip, by its central directory, and the names in its local headers.
 #include "archive/archive_walk.h"
-#include "archive/zip_header.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

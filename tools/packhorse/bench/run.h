@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/request.h"
+#include "common/program.h"
 #include "packhorse/reader/knee.h"
 #include "packhorse/storage/remote.h"
 
@@ -52,5 +53,15 @@ std::vector<RunKnee> knees_of(const std::vector<Run>& runs);
 
 /// Runs of one section, in order.
 std::vector<const Run*> runs_in(const std::vector<Run>& runs, const Section& section);
+
+/// What `--json` prints; docs/bench.md names the fields. Later versions only add fields.
+program::Json report_json(const Request& request, const std::vector<Run>& runs);
+
+/// The counters of all runs in Prometheus' text format; labels distinguish the runs.
+std::string metrics_text(const Request& request, const std::vector<Run>& runs);
+
+/// The report for people: rates and stage times of each section, the knee of each sweep and, with
+/// several sections, a table of all.
+std::string report_text(const Request& request, const std::vector<Run>& runs);
 
 }  // namespace packhorse::bench

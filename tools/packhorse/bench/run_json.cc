@@ -1,10 +1,8 @@
-#include "bench/run_json.h"
-
 #include <algorithm>
 #include <iterator>
 
 #include "bench/augments.h"
-#include "common/machine.h"
+#include "bench/run.h"
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"

@@ -1,11 +1,10 @@
-#include "bench/run_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "bench/augments.h"
+#include "bench/run.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 

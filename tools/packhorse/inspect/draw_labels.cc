@@ -1,8 +1,7 @@
-#include "inspect/draw_labels.h"
-
 #include <array>
 
-#include "drawing/palette.h"
+#include "drawing/draw_objects.h"
+#include "inspect/tile.h"
 
 namespace packhorse::inspect {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "inspect/samples_text.h"
+#include "inspect/summary_text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::inspect {

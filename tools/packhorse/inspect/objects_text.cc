@@ -1,6 +1,6 @@
-#include "inspect/objects_text.h"
-
 #include <fmt/format.h>
+
+#include "inspect/summary_text.h"
 
 namespace packhorse::inspect {
 

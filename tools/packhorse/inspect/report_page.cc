@@ -10,7 +10,6 @@
 #include "drawing/encoded.h"
 #include "drawing/html.h"
 #include "inspect/chart.h"
-#include "inspect/objects_text.h"
 #include "inspect/summary_text.h"
 #include "packhorse/base/version.h"
 

@@ -1,8 +1,7 @@
-#include "inspect/samples_text.h"
-
 #include <fmt/format.h>
 
 #include "common/terminal.h"
+#include "inspect/summary_text.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {

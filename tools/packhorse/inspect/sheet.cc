@@ -7,7 +7,6 @@
 #include "common/terminal.h"
 #include "drawing/draw_objects.h"
 #include "drawing/drawn_text.h"
-#include "drawing/palette.h"
 
 namespace packhorse::inspect {
 

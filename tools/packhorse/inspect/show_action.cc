@@ -11,7 +11,7 @@
 #include "drawing/draw_objects.h"
 #include "drawing/encoded.h"
 #include "inspect/sample_words.h"
-#include "inspect/samples_text.h"
+#include "inspect/summary_text.h"
 #include "inspect/tile.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "inspect/chart.h"
-#include "inspect/objects_text.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {

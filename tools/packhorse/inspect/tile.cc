@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "drawing/draw_objects.h"
-#include "inspect/draw_labels.h"
 #include "inspect/sample_words.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"

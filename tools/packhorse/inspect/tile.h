@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <opencv2/core.hpp>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/targets/label_image.h"
 #include "shared/request.h"
 
 /// Small pictures of samples, for contact sheets and reports.
@@ -35,5 +38,11 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
 
 /// The picture of a sample at its full size. Throws Error(kCorrupt | kUnsupported | kIo).
 Tile make_picture(const PackedDataset& dataset, std::size_t sample, const ImageLimits& limits);
+
+/// Tints a picture (BGR, upright, scaled) in the colours of its pixels' classes, by the mask of the
+/// stored image that `image` describes; not where they are `ignored`. Adds the labels seen to
+/// `seen`.
+void draw_labels(cv::Mat& picture, const LabelImage& mask, const ImageInfo& image,
+                 std::uint8_t ignored, std::set<std::size_t>& seen);
 
 }  // namespace packhorse::inspect

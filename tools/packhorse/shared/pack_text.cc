@@ -10,7 +10,6 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/reports/pack_report.h"
-#include "shared/preview_text.h"
 
 namespace packhorse {
 

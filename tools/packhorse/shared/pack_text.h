@@ -15,4 +15,10 @@ std::string notes_in_words(const PackReport& report);
 /// Prints the first rejects on stderr.
 void print_rejects(const PackReport& report);
 
+// Puts what a dry run shows of its plan into words.
+
+/// Skips and rejects by reason, the classes with their numbers of images, and each split with
+/// samples. `report.preview` must be set.
+std::string preview_text(const PackReport& report, const PackOptions& options);
+
 }  // namespace packhorse

@@ -1,5 +1,3 @@
-#include "shared/preview_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/reports/pack_report.h"
+#include "shared/pack_text.h"
 
 namespace packhorse {
 

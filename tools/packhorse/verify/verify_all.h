@@ -2,12 +2,18 @@
 
 #include <filesystem>
 #include <stop_token>
+#include <string>
 #include <vector>
 
+#include "packhorse/reports/verify_report.h"
 #include "shared/request.h"
-#include "verify/verify_text.h"
 
 namespace packhorse {
+
+/// A line for each file repaired, for each finding, then what was checked, then the notes.
+std::string to_words(const VerifyOutcome& outcome);
+/// The notes of to_words() alone: what a quiet run still says.
+std::string notes_in_words(const VerifyOutcome& outcome);
 
 /// Verifies the datasets one after the other, with a progress line. With several, findings and
 /// notes begin with the split.
@@ -17,5 +23,8 @@ VerifyReport verify_with_progress(const Request& request,
 
 /// Prints the outcome and, when not all is well, what to do next; returns the exit code.
 int print_outcome(const Request& request, const VerifyOutcome& outcome);
+
+// Puts the results of `packhorse inspect --verify` and `--against` and of `packhorse repair` into
+// words.
 
 }  // namespace packhorse

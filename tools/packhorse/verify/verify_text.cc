@@ -1,9 +1,8 @@
-#include "verify/verify_text.h"
-
 #include <fmt/format.h>
 
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
+#include "verify/verify_all.h"
 
 namespace packhorse {
 

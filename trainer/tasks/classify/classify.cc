@@ -1,5 +1,3 @@
-#include "tasks/classify/classify.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/zeros.h>
@@ -9,6 +7,7 @@
 #include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
+#include "tasks/kinds.h"
 #include "tasks/mixing.h"
 
 namespace packhorse::trainer {

@@ -1,5 +1,3 @@
-#include "tasks/detect/detect.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/upsample_bilinear2d.h>
@@ -16,6 +14,7 @@
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
+#include "tasks/kinds.h"
 
 namespace packhorse::trainer {
 

@@ -1,7 +1,6 @@
 #include "tasks/detect/family.h"
 
 #include "models/anchor_points.h"
-#include "models/fcos_points.h"
 #include "packhorse/trainer/models/archs.h"
 #include "tasks/detect/fcos_loss.h"
 #include "tasks/detect/yolox_loss.h"

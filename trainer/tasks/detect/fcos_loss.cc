@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "tasks/detect/losses.h"
+#include "tasks/detect/boxes.h"
 
 namespace packhorse::trainer {
 

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "models/fcos_points.h"
+#include "models/anchor_points.h"
 #include "tasks/detect/true_boxes.h"
 
 namespace packhorse::trainer {

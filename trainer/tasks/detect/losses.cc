@@ -1,10 +1,10 @@
-#include "tasks/detect/losses.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
+
+#include "tasks/detect/boxes.h"
 
 namespace packhorse::trainer {
 

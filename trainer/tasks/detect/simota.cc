@@ -1,5 +1,3 @@
-#include "tasks/detect/simota.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "tasks/detect/boxes.h"
+#include "tasks/detect/yolox_loss.h"
 
 namespace packhorse::trainer {
 

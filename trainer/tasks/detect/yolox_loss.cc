@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tasks/detect/boxes.h"
-#include "tasks/detect/losses.h"
 
 namespace packhorse::trainer {
 

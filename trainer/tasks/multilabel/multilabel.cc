@@ -1,5 +1,3 @@
-#include "tasks/multilabel/multilabel.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/full.h>
@@ -13,6 +11,7 @@
 #include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
+#include "tasks/kinds.h"
 #include "tasks/mixing.h"
 #include "tasks/multilabel/label_scores.h"
 

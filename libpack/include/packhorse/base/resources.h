@@ -1,14 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace packhorse {
 
 /// What this process may use of the machine, read anew at each call from the process's control
 /// groups (versions 1 and 2) and those above them. Thread-safe.
 ///
-/// Sources: cgroups(7), "Control Group v2" and "Memory Resource Controller" in the kernel's
-/// documentation, proc(5).
+/// Sources: sched_setaffinity(2), cgroups(7), "Control Group v2" and "Memory Resource Controller"
+/// in the kernel's documentation, proc(5).
+
+/// The CPUs of the affinity mask, increasing. Throws Error(kIo).
+std::vector<int> allowed_cpus();
 
 /// Threads to run: the affinity mask's CPUs, bounded by the quota of CPU time. At least 1.
 int available_cpus();

@@ -1,4 +1,10 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -6,6 +12,7 @@
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/stop.h"
 #include "storage/http/client.h"
@@ -156,5 +163,75 @@ void CredentialChain::expired() {
   const std::scoped_lock lock(state_->mutex);
   if (state_->around.now() >= state_->known_since + kTooNewToExpire) state_->known.reset();
 }
+
+namespace {
+
+constexpr std::size_t kMostFileBytes = 1u << 20;
+
+std::optional<std::string> variable_of_process(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+/// The size that a file claims is not asked for: files of the kernel have none.
+std::optional<std::string> file_on_disk(const std::string& path) {
+  refuse_url(path);
+  const UniqueFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
+  if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  if (!fd) throw_errno("open", path);
+  std::string text;
+  std::array<char, 16384> buffer{};
+  while (true) {
+    const ssize_t n = uninterrupted([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
+    if (n < 0) throw_errno("read", path);
+    if (n == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+    if (text.size() > kMostFileBytes)
+      throw Error(ErrorKind::kUsage, "the file has more than 1 MiB, too much for credentials", path,
+                  "check whether it is the right one");
+  }
+}
+
+}  // namespace
+
+Surroundings Surroundings::of_process() {
+  return {variable_of_process, file_on_disk, std::chrono::system_clock::now};
+}
+
+namespace {
+
+/// A service of this machine is asked whether it is there, so a program elsewhere waits for it; and
+/// all callers wait for credentials.
+StorageOptions fetch_options(Patience patience) {
+  using std::chrono::milliseconds;
+  StorageOptions options;
+  options.most_requests = 1;
+  const bool near = patience == Patience::kNear;
+  options.connect = milliseconds(near ? 1'000 : 5'000);
+  options.stall = milliseconds(near ? 2'000 : 10'000);
+  options.retries = near ? 2 : 4;
+  options.retry_time = milliseconds(near ? 5'000 : 30'000);
+  return options;
+}
+
+}  // namespace
+
+HttpResponse fetch_over_http(const HttpRequest& request, Patience patience) {
+  constexpr int kTooMany = 429, kServerFault = 500;
+  const auto accept = [&](const HttpResponse& response, bool* repeat) -> std::exception_ptr {
+    if (response.status != kTooMany && response.status < kServerFault) return nullptr;
+    *repeat = true;
+    return std::make_exception_ptr(Error(
+        ErrorKind::kIo,
+        "a service that hands out credentials answers HTTP " + std::to_string(response.status),
+        request.shown, "try again later"));
+  };
+  HttpClient client(fetch_options(patience));
+  return client.perform([&] { return request; }, accept);
+}
+
+CredentialChain::CredentialChain(Surroundings around)
+    : CredentialChain(std::move(around), fetch_over_http) {}
 
 }  // namespace packhorse

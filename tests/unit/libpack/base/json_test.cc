@@ -1,6 +1,6 @@
 #include "packhorse/base/json.h"
 
-#include "labels/json_members.h"
+#include "labels/row_reader.h"
 #include "support/support.h"
 
 namespace packhorse {

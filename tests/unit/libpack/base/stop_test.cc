@@ -11,7 +11,7 @@
 #include "base/external_sort.h"
 #include "base/json_slices.h"
 #include "base/parallel.h"
-#include "codecs/decode_check.h"
+#include "codecs/described_image.h"
 #include "codecs/perceptual_hash.h"
 #include "labels/row_reader.h"
 #include "packhorse/base/file.h"

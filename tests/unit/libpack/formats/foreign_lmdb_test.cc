@@ -2,7 +2,7 @@
 #include <random>
 
 #include "formats/lmdb/foreign.h"
-#include "formats/lmdb/page_check.h"
+#include "formats/lmdb/foreign_database.h"
 #include "formats/lmdb/pages.h"
 #include "packhorse/base/file.h"
 #include "support/support.h"

@@ -1,6 +1,5 @@
 #include "labels/row_reader.h"
 
-#include "labels/json_members.h"
 #include "labels/text_file.h"
 #include "support/support.h"
 

@@ -1,5 +1,4 @@
-#include "sources/arrays/array_name.h"
-
+#include "sources/arrays/array_files.h"
 #include "support/support.h"
 
 namespace packhorse {

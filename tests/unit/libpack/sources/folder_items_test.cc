@@ -9,7 +9,6 @@
 #include "listing/names.h"
 #include "listings.h"
 #include "packhorse/base/file.h"
-#include "sources/folder/read_folder.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -1,8 +1,7 @@
-#include "sources/webdataset/source_webdataset.h"
-
 #include <algorithm>
 
 #include "listings.h"
+#include "sources/kinds.h"
 #include "sources/webdataset/shard_names.h"
 #include "support/support.h"
 #include "unit/libpack/archive/tiny_tar.h"

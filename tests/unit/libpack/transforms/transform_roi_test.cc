@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "jpeg/encode/transcode.h"
-#include "jpeg/encode/transcode_direct.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/permutation.h"
 #include "packhorse/codecs/image_header.h"

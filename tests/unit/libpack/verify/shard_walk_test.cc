@@ -1,6 +1,4 @@
 // Tests of walks in other processes, here with programs that misbehave.
-#include "verify/shard_walk.h"
-
 #include <algorithm>
 #include <array>
 
@@ -10,6 +8,7 @@
 #include "support/made_dataset.h"
 #include "support/pictures.h"
 #include "support/support.h"
+#include "verify/shard.h"
 #include "walkers/walk_protocol.h"
 
 namespace packhorse {

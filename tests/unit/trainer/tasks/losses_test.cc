@@ -12,7 +12,7 @@
 #include "support/support.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/fcos_loss.h"
-#include "tasks/detect/simota.h"
+#include "tasks/detect/yolox_loss.h"
 
 namespace packhorse::trainer {
 

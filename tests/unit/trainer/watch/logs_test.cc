@@ -65,6 +65,7 @@ TEST_CASE("step log: a line a report, with the loader's figures") {
   CHECK(line.at("loss") == 2.5);
   CHECK(line.at("loader").at("samples") == 640);
   CHECK(line.at("loader").at("decode_seconds") == 1.5);
+  CHECK(line.at("loader").at("bad_samples").is_number_integer());
 }
 
 TEST_CASE("step log: a resumed run goes on behind its step, without what came later") {

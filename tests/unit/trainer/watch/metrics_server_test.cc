@@ -88,4 +88,53 @@ TEST_CASE("metrics server: a port in use and a foreign address are errors that s
         ErrorKind::kExists);
 }
 
+TEST_CASE("metrics server: answers one path by GET, and says what else is wrong") {
+  const MetricsServer server("localhost", 0);
+  const auto status = [&](const char* request) {
+    return test::HttpClient(server.port()).ask(request).substr(9, 3);
+  };
+  CHECK(status("GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n") == "200");
+  CHECK(status("GET /metrics?a=b HTTP/1.0\r\n\r\n") == "200");
+  CHECK(status("GET /other HTTP/1.0\r\n\r\n") == "404");
+  CHECK(status("POST /metrics HTTP/1.0\r\n\r\n") == "405");
+}
+
+TEST_CASE("metrics server: figures that cannot be had are an error, and the next ones come") {
+  MetricsServer server("127.0.0.1", 0);
+  int asked = 0;
+  server.set_more([&]() -> std::vector<reader::MetricFamily> {
+    if (++asked == 1) throw std::runtime_error("no figures");
+    return {};
+  });
+  CHECK(contains(scrape(server.port()), " 500 "));
+  CHECK(contains(scrape(server.port()), " 200 "));
+}
+
+TEST_CASE("metrics server: a client without an end delays neither others nor the server's end") {
+  auto server = std::make_unique<MetricsServer>("127.0.0.1", 0);
+  const test::HttpClient slow(server->port());
+  REQUIRE(slow.send("GET /metrics HTTP/1.1\r\nHost: "));
+  CHECK(contains(scrape(server->port()), " 200 "));
+  server.reset();  // a server that waits for the client would hang here
+  CHECK(slow.receive().empty());
+}
+
+TEST_CASE("metrics server: headers beyond the bound end the request") {
+  const MetricsServer server("127.0.0.1", 0);
+  const test::HttpClient much(server.port());
+  bool open = much.send("GET /metrics HTTP/1.1\r\n");
+  for (int lines = 0; open && lines < 10'000'000; ++lines) open = much.send("a: b\r\n");
+  CHECK_FALSE(open);
+}
+
+TEST_CASE("metrics server: more clients than it takes at a time wait until others have gone") {
+  const MetricsServer server("127.0.0.1", 0);
+  std::vector<std::unique_ptr<test::HttpClient>> idle;
+  for (int i = 0; i < 20; ++i) idle.push_back(std::make_unique<test::HttpClient>(server.port()));
+  const test::HttpClient last(server.port());
+  REQUIRE(last.send("GET /metrics HTTP/1.0\r\n\r\n"));
+  idle.clear();
+  CHECK(contains(last.receive(), " 200 "));
+}
+
 TEST_CASE("nvml: a GPU that is not there is none") { CHECK(Nvml::open("ffff:ff:1f.0") == nullptr); }

@@ -169,7 +169,8 @@ def test_a_folder_that_another_bench_is_at_work_in_is_left_alone(benches, tmp_pa
     taken.mkdir()
     folder = os.open(taken, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
-    options = ["--only", "packhorse folder", "--packhorse", PACKHORSE, "--data", tmp_path]
+    options = ["--only", "packhorse folder", "--packhorse", PACKHORSE, "--data", tmp_path, "--scale", "0.001"]
+    options += ["--repeats", "1", "--seconds", "0.01", "--photos", SHAPES / "train"]
     done = call(benches, "peers", "run", "photos", *options)
     os.close(folder)
     assert done.returncode == 1 and f"another bench is at work in {taken}" in done.stderr

@@ -13,6 +13,7 @@ import io
 import logging
 import multiprocessing
 import random
+import shutil
 import struct
 import sys
 import tempfile
@@ -132,6 +133,8 @@ def shown_by_tifffile(data):
     with tifffile.TiffFile(io.BytesIO(data)) as file:
         page = next(page for page in file.pages if not page.subfiletype & 5)
         array = page.asarray()
+        if any(isinstance(tag.value, bytes) for tag in page.tags if tag.code in (274, 284)):
+            return None  # a number of another type, which libtiff takes and tifffile does not
         bits, photometric = page.bitspersample, int(page.photometric)
         if array.dtype.kind != "u" or bits > 16 or photometric not in (0, 1, 2, 5):
             return None
@@ -212,6 +215,7 @@ def shown_by_pillow(data):
 
 def a_round(kind, bases, count, chance, counts, place):
     folder = place / "source"
+    shutil.rmtree(folder, ignore_errors=True)
     files = {}
     for i in range(count):
         data = damaged(chance.choice(bases), chance)

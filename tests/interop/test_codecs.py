@@ -119,6 +119,15 @@ def other_tiffs():
     for order in "<>":
         deep = RGB.astype(np.uint16) * 257
         yield f"tiff {order}", tiff(deep.astype(order + "u2"), photometric="rgb", byteorder=order), RGB
+        for predictor in (False, True):
+            options = {"photometric": "rgb", "byteorder": order, "compression": "zlib", "predictor": predictor}
+            yield f"tiff {order} zlib {predictor} 8", tiff(RGB, **options), RGB
+            yield f"tiff {order} zlib {predictor} 16", tiff(deep.astype(order + "u2"), **options), RGB
+    # The last strip has all its rows, though the picture ends before.
+    taller = tiff(np.tile(GREY, (2, 1)), photometric="minisblack", compression="zlib", rowsperstrip=2 * HEIGHT)
+    length = struct.pack("<HHII", 257, 4, 1, 2 * HEIGHT)
+    assert taller.count(length) == 1, "tifffile writes another directory"
+    yield "tiff with rows below", taller.replace(length, struct.pack("<HHII", 257, 4, 1, HEIGHT)), three(GREY)
     yield "tiff of pages", tiff(np.stack([RGB, RGB]), photometric="rgb"), "2 pages"
     file = io.BytesIO()
     with tifffile.TiffWriter(file) as writer:

@@ -185,14 +185,16 @@ bool is_inside(const Directory& page) {
 /// decoding all of them at once takes.
 std::string why_no_bands(const Pages& pages, const Picture& first, std::uint64_t& bytes) {
   bytes = first.block_bytes;
-  if (std::uint64_t{pages.pictures} * first.samples > kMostStacked) return "they are too many";
+  if (std::uint64_t{pages.pictures} * first.samples > kMostStacked)
+    return "they have more than " + std::to_string(kMostStacked) + " bands";
   if (first.photometric == kPalette) return "they have palettes";
   for (std::size_t i = 1; i < pages.all.size(); ++i) {
     const std::string number = std::to_string(i + 1);
     const Picture page = read_picture(pages.all[i]);
-    if (!page.unsupported.empty()) return "number " + number + " is a " + page.unsupported;
-    if (!page.is_like(first)) return "number " + number + " is not like the first";
-    if (!is_inside(pages.all[i])) return "number " + number + " is not inside the file";
+    if (!page.unsupported.empty()) return "page " + number + " is a " + page.unsupported;
+    if (!page.is_like(first))
+      return "page " + number + " has another size, orientation or kind of samples than the first";
+    if (!is_inside(pages.all[i])) return "page " + number + " is not inside the file";
     bytes = bytes > ~page.block_bytes ? ~std::uint64_t{0} : bytes + page.block_bytes;
   }
   return {};

@@ -332,8 +332,8 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// Removes an entry of an open directory, with all that is in it. Never follows a link, whoever
-/// puts one there meanwhile.
+/// Removes an entry of an open directory, and everything in it. A link is removed and never
+/// followed, even if another process puts it there meanwhile.
 void remove_at(int above, const char* name, const fs::path& path) {
   obey_stop();
   if (uninterrupted([&] { return ::unlinkat(above, name, 0); }) == 0 || errno == ENOENT) return;

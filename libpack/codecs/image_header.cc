@@ -141,7 +141,7 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
   info.kind = codec->kind;
   if (limits.pages_as_bands && info.kind == ImageKind::kTiff && result.pictures > 1) {
     if (const std::string why = codecs::take_pages_as_bands(result); !why.empty())
-      return codecs::refuse_kind("TIFF of pages that are no bands of one picture: " + why);
+      return codecs::refuse_kind("TIFF whose pages cannot be the bands of one picture: " + why);
   }
   const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
   if (info.width == 0 || info.height == 0) return codecs::refuse("damaged header: size " + size);

@@ -286,7 +286,7 @@ def test_pages_that_are_not_alike_are_refused(tmp_path):
     pack = ("pack", tmp_path / "source", tmp_path / "packed", "--format", "wds", "--classes-at", "1", "--pages-as-bands")
     result = run(*pack)
     assert result.code != DONE
-    assert "TIFF of pages that are no bands of one picture: number 2 is not like the first" in result.err, result
+    assert "TIFF whose pages cannot be the bands of one picture: page 2 has another size" in result.err, result
     result = run(*pack, "--first-frame")
     assert result.code != DONE and "--pages-as-bands" in result.err and "excludes" in result.err, result
     with pytest.raises(packhorse.errors.UsageError, match="exclude each other"):

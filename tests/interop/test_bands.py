@@ -337,3 +337,21 @@ def test_statistics_are_those_of_the_samples(tiffs):
         np.testing.assert_allclose(stats["mean"], pixels.mean(0), rtol=1e-6)
         np.testing.assert_allclose(stats["std"], pixels.std(0), rtol=1e-6)
     assert "bands" in packhorse_command("stats", packed_at, "--bands").out
+
+
+@pytest.mark.parametrize("bands", [1, 2, 5])
+def test_a_contact_sheet_shows_the_first_bands_and_says_so(tmp_path, bands):
+    array = made(bands, np.float32)[:32, :32]
+    if bands == 5:
+        array[0, 0, 1] = np.nan
+    write_tiff(tmp_path / "source/a/0.tif", array, planarconfig="contig")
+    out = packed(tmp_path / "source", tmp_path / "packed")
+    sheet = ("inspect", out, "--sheet", tmp_path / "sheet.png", "--sheet-tile", "32")
+    shown = [0, 1, 2] if bands == 5 else [0]
+    assert packhorse_command(*sheet, "--json").json["sheet"]["samples"][0]["bands"] == shown
+    words = "bands 0, 1 and 2" if bands == 5 else "band 0"
+    assert f"shown by {words}, from the least to the greatest" in packhorse_command(*sheet).out
+    seen = np.asarray(Image.open(tmp_path / "sheet.png"))[10:42, 10:42]
+    least, most = (of(array[..., shown], axis=(0, 1)) for of in (np.nanmin, np.nanmax))
+    expected = np.nan_to_num((array[..., shown] - least) / (most - least)) * 255
+    assert np.abs(seen - expected).max() <= 0.51

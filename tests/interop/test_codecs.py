@@ -119,12 +119,27 @@ def other_tiffs():
     for order in "<>":
         deep = RGB.astype(np.uint16) * 257
         yield f"tiff {order}", tiff(deep.astype(order + "u2"), photometric="rgb", byteorder=order), RGB
+        for predictor in (False, True):
+            options = {"photometric": "rgb", "byteorder": order, "compression": "zlib", "predictor": predictor}
+            yield f"tiff {order} zlib {predictor} 8", tiff(RGB, **options), RGB
+            yield f"tiff {order} zlib {predictor} 16", tiff(deep.astype(order + "u2"), **options), RGB
+    # The last strip has all its rows, though the picture ends before.
+    taller = tiff(np.tile(GREY, (2, 1)), photometric="minisblack", compression="zlib", rowsperstrip=2 * HEIGHT)
+    length = struct.pack("<HHII", 257, 4, 1, 2 * HEIGHT)
+    assert taller.count(length) == 1, "tifffile writes another directory"
+    yield "tiff with rows below", taller.replace(length, struct.pack("<HHII", 257, 4, 1, HEIGHT)), three(GREY)
+    plain = tiff(GREY, photometric="minisblack", compression="zlib")
+    at = plain.index(struct.pack("<HHI", 279, 4, 1)) + 8
+    yield "tiff of a strip without bytes", plain[:at] + bytes(4) + plain[at + 4 :], "not inside the file"
     yield "tiff of pages", tiff(np.stack([RGB, RGB]), photometric="rgb"), "2 pages"
     file = io.BytesIO()
     with tifffile.TiffWriter(file) as writer:
         writer.write(RGB[::2, ::2], photometric="rgb", subfiletype=1)
         writer.write(RGB, photometric="rgb")
     yield "tiff with a thumbnail", file.getvalue(), RGB
+    one, two = (struct.pack("<HHI", 254, 4, count) for count in (1, 2))
+    assert file.getvalue().count(one) >= 1, "tifffile writes another directory"
+    yield "tiff with a thumbnail, or not", file.getvalue().replace(one, two, 1), "TIFF of 2 pages"
     yield "tiff of floats", tiff(GREY.astype(np.float32) / 255, photometric="minisblack"), "floating"
     yield "tiff of signed", tiff(GREY.astype(np.int16), photometric="minisblack"), "other samples"
     yield "tiff of 32 bits", tiff(GREY.astype(np.uint32), photometric="minisblack"), "32 bits"
@@ -363,6 +378,30 @@ def jpegs():
         yield f"jpeg {orientation}", file, np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(file))))
 
 
+def with_clean_aperture(avif):
+    """The file of one item, with a property that cuts 4 pixels off its width (ISO/IEC 14496-12, 12.1.4)."""
+    clap = struct.pack(">I4s8I", 40, b"clap", WIDTH - 4, 1, HEIGHT, 1, 0, 1, 0, 1)
+    names = {name: avif.index(name) - 4 for name in (b"meta", b"iloc", b"iprp", b"ipco", b"ipma", b"mdat")}
+    size = {name: struct.unpack_from(">I", avif, at)[0] for name, at in names.items()}
+    grown = {b"meta": len(clap) + 1, b"iprp": len(clap) + 1, b"ipco": len(clap), b"ipma": 1}
+    data = bytearray(avif)
+    for name, more in grown.items():
+        struct.pack_into(">I", data, names[name], size[name] + more)
+    payload = struct.pack(">I", names[b"mdat"] + 8)
+    extent = avif.index(payload, names[b"iloc"])
+    assert extent < names[b"iloc"] + size[b"iloc"]
+    struct.pack_into(">I", data, extent, names[b"mdat"] + 8 + len(clap) + 1)
+    properties = names[b"ipco"] + 8
+    count, end = 0, names[b"ipco"] + size[b"ipco"]
+    while properties < end:
+        count, properties = count + 1, properties + struct.unpack_from(">I", avif, properties)[0]
+    associations = names[b"ipma"] + 18  # behind the header, the count of items, and the item
+    data[associations] += 1
+    data.insert(names[b"ipma"] + size[b"ipma"], 0x80 | count + 1)
+    data[end:end] = clap
+    return bytes(data)
+
+
 def avifs():
     def decoded(file):
         return np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(file))).convert("RGB"))
@@ -378,6 +417,7 @@ def avifs():
         exif[274] = orientation
         file = saved(Image.fromarray(stored(RGB, orientation)), "AVIF", quality=90, subsampling="4:4:4", exif=exif)
         yield f"avif {orientation}", file, decoded(file)
+    yield "avif with a clean aperture", with_clean_aperture(saved(Image.fromarray(RGB), "AVIF")), "cut picture"
     frames = [Image.fromarray(RGB), Image.fromarray(RGB[::-1].copy())]
     yield "animated avif", saved(frames[0], "AVIF", save_all=True, append_images=frames[1:]), "2 frames"
 
@@ -539,7 +579,8 @@ def made_by(command, name, pictures, folder):
 def test_what_other_programs_make(name, command, lossless, lossy, tmp_path):
     """As their own decoders show it. Without those libraries such files are refused by name."""
     rgba = np.dstack([RGB, ALPHA])
-    pictures = {"lossless": (RGB, lossless), "lossy": (RGB, lossy), "alpha": (rgba, lossless), "grey": (GREY, lossless)}
+    pictures = {"lossless": (RGB, lossless), "lossy": (RGB, lossy), "alpha": (rgba, lossless), "grey": (GREY, lossless),
+                "odd": (RGB[:15, :23], lossless)}  # which HEIC stores as more pixels and a clean aperture
     source = tmp_path / "source"
     source.mkdir()
     wanted = dict(made_by(command, name, pictures, source))
@@ -554,3 +595,39 @@ def test_what_other_programs_make(name, command, lossless, lossy, tmp_path):
         if expected.shape[2] == 4:
             expected = flattened(expected[..., :3], expected[..., 3])
         check(dataset[sample][0], path, expected)
+
+
+def icc_profile():
+    """Muted primaries, and a curve that no standard names (ICC.1:2001-04)."""
+
+    def xyz(*values):
+        return b"XYZ " + bytes(4) + b"".join(struct.pack(">i", round(value * 65536)) for value in values)
+
+    curve = b"curv" + bytes(4) + struct.pack(">I33H", 33, *(round(65535 * (i / 32) ** 1.4) for i in range(33)))
+    tags = {b"desc": b"desc" + bytes(4) + struct.pack(">I", 5) + b"test" + bytes(79), b"cprt": b"text" + bytes(4) + b"none" + bytes(4),
+            b"wtpt": xyz(0.9642, 1, 0.8249), b"rXYZ": xyz(0.35, 0.45, 0.1), b"gXYZ": xyz(0.4, 0.35, 0.05),
+            b"bXYZ": xyz(0.2142, 0.2, 0.6749), b"rTRC": curve, b"gTRC": curve, b"bTRC": curve}  # fmt: skip
+    table, body = struct.pack(">I", len(tags)), b""
+    for name, tag in tags.items():
+        table += name + struct.pack(">II", 132 + 12 * len(tags) + len(body), len(tag))
+        body += tag + bytes(-len(tag) % 4)
+    head = struct.pack(">I4sI4s4s4s", 128 + len(table + body), b"test", 0x02100000, b"mntr", b"RGB ", b"XYZ ")
+    head += struct.pack(">6H", 2026, 1, 1, 0, 0, 0) + b"acsp" + bytes(28) + xyz(0.9642, 1, 0.8249)[8:] + bytes(48)
+    return head + table + body
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("distance", "space"), [("0", []), ("0.1", ["--color_space=RGB_D65_SRG_Rel_SRG"])])
+def test_a_jpeg_xl_with_a_profile(tmp_path, distance, space):
+    """Pixels that are stored in the profile stay as they are; those in JPEG XL's own colours become sRGB."""
+    if shutil.which("cjxl") is None:
+        pytest.skip("cjxl is not installed: scripts/setup --all does that")
+    file, out = tmp_path / "source/class/a.jxl", tmp_path / "out.png"
+    file.parent.mkdir(parents=True)
+    Image.fromarray(RGB).save(tmp_path / "in.png", icc_profile=icc_profile())
+    subprocess.run(["cjxl", tmp_path / "in.png", file, "-d", distance], check=True, capture_output=True)
+    subprocess.run(["djxl", file, out, *space], check=True, capture_output=True)
+    assert packed(tmp_path / "source", tmp_path / "packed") == {}
+    expected = np.asarray(Image.open(out))
+    assert (np.abs(expected.astype(int) - RGB).max() == 0) == (distance == "0"), "the profile has an effect"
+    check(packhorse.Dataset(tmp_path / "packed", image="numpy")[0][0], "jxl", expected)

@@ -1,6 +1,7 @@
 """packhorse-train on pictures of five bands of 16 bits, of which the last alone tells the class."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -81,6 +82,33 @@ def test_the_exported_network_takes_the_loaders_batches(whole, data, tmp_path):
         right += int((network(images).argmax(1) == labels).sum())
         total += len(labels)
     assert right / total == pytest.approx(result.json["top1"] / 100, abs=1e-9)
+
+
+def test_weights_alone_are_scored_with_the_means_that_fit_printed(whole, data, tmp_path):
+    run, result = whole
+    meta = torch.load(run / "last.pt", weights_only=True)
+    torch.save(meta["model"], tmp_path / "weights.pth")
+    told = re.search(r"means of (.*) and deviations of (.*)", result.err)
+    mean, std = (told[i].replace(" ", "") for i in (1, 2))
+    options = ("--arch", "smallnet", "--image-size", SIZE, "--channels", BANDS)
+    weights = ("eval", "--weights", tmp_path / "weights.pth", "--data", data, "--device", "cpu", "--json", *options)
+    scored = train(*weights, "--mean", mean, "--std", std)
+    assert scored.json["top1"] == result.json["top1"], scored
+    assert train(*weights, "--mean", mean, "--std", ",".join(["1e9"] * BANDS)).json["top1"] != result.json["top1"]
+    for more, words in (
+        ((), "need as many means and standard deviations"),
+        (("--mean", mean, "--std", "1,1"), "weights of 5 channels need as many means"),
+        (("--mean", mean, "--std", "1,1,1,1,0"), "above 0"),
+    ):
+        refused = train(*weights, *more)
+        assert refused.code == USAGE and words in refused.err, refused
+
+
+def test_measure_packs_bands(data, tmp_path):
+    options = ("--folder", data.parent / "source", "--pack-all", "--formats", "wds", "--steps", "1", "--max-seconds", "1")
+    result = train("measure", *options, *QUICK, "--channels", BANDS, "--repeats", "1", "--warmup-steps", "1", cwd=tmp_path)
+    assert result.code == DONE, result
+    assert [cost["input"] for cost in result.json["packing"]] == ["wds original", "wds roi", "wds lossless"]
 
 
 @pytest.mark.parametrize(

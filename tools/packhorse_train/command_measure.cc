@@ -153,7 +153,9 @@ class CommandMeasure final : public program::Command {
     all_.folder = options_.folder;
     all_.scratch = scratch_;
     all_.limits = options_.limits;
-    all_.side = side_.value_or(side_for(recipe_for(options_)));
+    const Recipe recipe = recipe_for(options_);
+    all_.limits.bands = recipe.channels > 0;
+    all_.side = side_.value_or(side_for(recipe));
     std::vector<PackingCost> packing = pack_all(all_, note, stop);
     for (const PackingCost& cost : packing) options_.packed.push_back(cost.path);
     return packing;

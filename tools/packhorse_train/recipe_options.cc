@@ -57,7 +57,10 @@ std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
               ->check(program::known_to(
                   [](const std::string& name) { static_cast<void>(find_arch(name)); }, "NAME")),
           app.add_option("--image-size", choices_.image_size,
-                         "Side of the network's input, in pixels (default: the network's)")};
+                         "Side of the network's input, in pixels (default: the network's)"),
+          app.add_option("--channels", choices_.channels,
+                         "The network takes so many bands of each pixel as they are stored, of 8 "
+                         "or 16 bits or floats; 0: colours of 8 bits (0)")};
 }
 
 void add_weight_pixels(CLI::App& app, CLI::Option* weights, PixelKind& pixels) {
@@ -77,6 +80,14 @@ CLI::Option* ModelOptions::add_options(CLI::App& app) {
   model->require_option(1);
   for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
   add_weight_pixels(app, weights, file_.pixels);
+  const auto add_numbers = [&](const char* name, std::vector<double>& numbers, const char* what) {
+    app.add_option(name, numbers,
+                   fmt::format("With --channels: the {} of each band, as fit printed them", what))
+        ->delimiter(',')
+        ->needs("--channels");
+  };
+  add_numbers("--mean", file_.bands.mean, "mean");
+  add_numbers("--std", file_.bands.stddev, "standard deviation");
   return weights;
 }
 
@@ -98,9 +109,6 @@ void RecipeOptions::add_model_options(CLI::App& app) {
       ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of an image that rrc crops, as a share of its area (0.08)");
-  app.add_option("--channels", choices_.channels,
-                 "Train on so many bands of each pixel as they are stored, of 8 or 16 bits or "
-                 "floats; 0: on colours of 8 bits (0)");
   app.add_option("--seed", choices_.seed,
                  "Seed of the order, the crops and the initial parameters (0)");
   app.add_option(

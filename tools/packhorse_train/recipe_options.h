@@ -15,7 +15,7 @@ namespace packhorse::trainer {
 /// in choices().
 class RecipeOptions {
  public:
-  /// Adds --task, --arch and --image-size.
+  /// Adds --task, --arch, --image-size and --channels.
   std::vector<CLI::Option*> add_network_options(CLI::App& app);
   /// Adds these and --batch-size, --augment, --min-scale, --seed, --order, --amp, --channels-last.
   void add_model_options(CLI::App& app);

@@ -73,8 +73,10 @@ std::vector<PackingCost> pack_all(const PackAllOptions& options,
   std::vector<std::string> formats = options.formats, modes = options.image_modes;
   if (formats.empty())
     for (const Format* format : all_formats()) formats.emplace_back(format->name);
-  if (modes.empty())
-    for (const TransformKind& mode : all_transforms()) modes.emplace_back(mode.name);
+  if (modes.empty()) {
+    for (const TransformKind& mode : all_transforms())
+      if (!options.limits.bands || !mode.decodes) modes.emplace_back(mode.name);
+  }
   make_directories(options.scratch);
   std::vector<PackingCost> costs;
   for (const std::string& format : formats) {

@@ -154,7 +154,7 @@ class Run {
     how.bad_samples = options_.bad_samples;
     engine_->set_normalization(measure_bands(train_, recipe(), how));
     const Normalization& found = engine_->normalization();
-    note(fmt::format("the bands are normalised by means of {:.4g} and deviations of {:.4g}",
+    note(fmt::format("the bands are normalised by means of {:.9g} and deviations of {:.9g}",
                      fmt::join(found.mean, ", "), fmt::join(found.stddev, ", ")));
   }
 

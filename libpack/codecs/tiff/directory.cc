@@ -78,7 +78,9 @@ bool Directory::pieces_inside(std::uint32_t offsets_tag, std::uint32_t bytes_tag
   for (std::size_t i = 0; i < offsets->count; ++i) {
     const std::optional<std::uint32_t> offset = value_of(*offsets, i);
     const std::optional<std::uint32_t> length = value_of(*bytes, i);
-    if (!offset || !length || *offset < kHeader || !data_.piece(*offset, *length)) return false;
+    // Of pieces without bytes libtiff looks for some, and others make zeros.
+    if (!offset || *offset < kHeader || length.value_or(0) == 0 || !data_.piece(*offset, *length))
+      return false;
     // Empty tiles may share their bytes. Many large pieces that do would take hours to decode.
     together += *length;
     if (together > kMostShared * data_.size()) return false;

@@ -30,7 +30,7 @@ class Directory {
   std::uint32_t value(std::uint32_t tag, std::uint32_t otherwise) const;
   /// Up to `most` values of a tag.
   std::vector<std::uint32_t> values(std::uint32_t tag, std::size_t most) const;
-  /// Whether all strips or tiles of these tags lie inside the file, behind its header.
+  /// Whether all strips or tiles of these tags have bytes inside the file, behind its header.
   bool pieces_inside(std::uint32_t offsets_tag, std::uint32_t bytes_tag) const;
   /// What it takes of the file.
   std::size_t bytes() const;

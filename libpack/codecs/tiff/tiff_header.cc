@@ -157,6 +157,19 @@ Picture read_picture(const Directory& directory) {
   return picture;
 }
 
+namespace {
+
+/// Whether a page says that it is a smaller copy or a mask of another one. Several numbers say
+/// nothing, as libtiff has it.
+bool is_beside_another(const Directory& page) {
+  const std::vector<std::uint32_t> kind = page.values(kSubfileType, 2),
+                                   old = page.values(kOldSubfileType, 2);
+  return (kind.size() == 1 && (kind[0] & (kReduced | kMask)) != 0) ||
+         (old.size() == 1 && old[0] == kOldReduced);
+}
+
+}  // namespace
+
 std::optional<Pages> find_pages(const Cursor& data) {
   Pages pages{0, first_directory(data), {}};
   std::size_t bytes = 0;
@@ -165,8 +178,7 @@ std::optional<Pages> find_pages(const Cursor& data) {
     // Directories that overlap, or come again, would take more bytes than there are.
     bytes += page.bytes();
     if (bytes > data.size()) return std::nullopt;
-    const bool reduced = (page.value(kSubfileType, 0) & (kReduced | kMask)) != 0 ||
-                         page.value(kOldSubfileType, 1) == kOldReduced;
+    const bool reduced = is_beside_another(page);
     if (!reduced && pages.pictures++ == 0) pages.first = page;
     if (!reduced && pages.all.size() < kMostStacked) pages.all.push_back(page);
     at = page.next();
@@ -185,14 +197,16 @@ bool is_inside(const Directory& page) {
 /// decoding all of them at once takes.
 std::string why_no_bands(const Pages& pages, const Picture& first, std::uint64_t& bytes) {
   bytes = first.block_bytes;
-  if (std::uint64_t{pages.pictures} * first.samples > kMostStacked) return "they are too many";
+  if (std::uint64_t{pages.pictures} * first.samples > kMostStacked)
+    return "they have more than " + std::to_string(kMostStacked) + " bands";
   if (first.photometric == kPalette) return "they have palettes";
   for (std::size_t i = 1; i < pages.all.size(); ++i) {
     const std::string number = std::to_string(i + 1);
     const Picture page = read_picture(pages.all[i]);
-    if (!page.unsupported.empty()) return "number " + number + " is a " + page.unsupported;
-    if (!page.is_like(first)) return "number " + number + " is not like the first";
-    if (!is_inside(pages.all[i])) return "number " + number + " is not inside the file";
+    if (!page.unsupported.empty()) return "page " + number + " is a " + page.unsupported;
+    if (!page.is_like(first))
+      return "page " + number + " has another size, orientation or kind of samples than the first";
+    if (!is_inside(pages.all[i])) return "page " + number + " is not inside the file";
     bytes = bytes > ~page.block_bytes ? ~std::uint64_t{0} : bytes + page.block_bytes;
   }
   return {};

@@ -36,7 +36,9 @@ Result decode_coefficients(Bytes file, CoefficientSink& sink, Scratch& scratch) 
   Scratch::State& state = scratch.state();
   if (frame.progressive) {
     Coefficients all;
-    result.reason = decode_progressive(file, parser, frame, state.kernels, state.progressive, all);
+    result.reason =
+        decode_progressive(file, parser, frame, {0, frame.mcus_per_row, 0, frame.mcu_rows},
+                           state.kernels, state.progressive, all);
     const std::size_t row = std::size_t{frame.mcus_per_row} * frame.blocks_per_mcu * kBlock;
     for (std::uint32_t y = 0; y < frame.mcu_rows && result.done(); ++y)
       sink.take_mcu_row(all.blocks + y * row);

@@ -50,7 +50,7 @@ class Picture {
 
   /// False where the scan is damaged.
   bool decode() { return whole_segments(frame_) ? decode_by_segments() : decode_in_order(); }
-  /// The same for a progressive picture, whose coefficients are all there.
+  /// The same for a progressive picture, whose coefficients are there.
   void transform(const Coefficients& coefficients);
 
  private:
@@ -161,7 +161,7 @@ bool Picture::decode_in_order() {
 void Picture::transform(const Coefficients& coefficients) {
   state_.strip.begin(frame_, mcus_, 1, state_.kernels);
   for (std::uint32_t row = mcus_.top; row < mcus_.bottom; ++row) {
-    const std::size_t first = blocks_of(std::size_t{row} * frame_.mcus_per_row + mcus_.left);
+    const std::size_t first = blocks_of(std::size_t{row - mcus_.top} * (mcus_.right - mcus_.left));
     state_.strip.move_to(row);
     state_.strip.transform(row, coefficients.blocks + first * kBlock, coefficients.last + first);
     write_rows(row + 1);
@@ -181,8 +181,8 @@ void finish(Bytes file, HeaderParser& parser, const Frame& frame, const Window& 
             const RowWriter& rows, Scratch::State& state, Result& result) {
   if (frame.progressive) {
     Coefficients coefficients;
-    result.reason =
-        decode_progressive(file, parser, frame, state.kernels, state.progressive, coefficients);
+    result.reason = decode_progressive(file, parser, frame, needed_mcus(frame, window),
+                                       state.kernels, state.progressive, coefficients);
     if (result.done()) Picture(file, frame, window, rows, state).transform(coefficients);
     state.progressive.shrink();
     return;

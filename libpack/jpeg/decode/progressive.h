@@ -2,11 +2,12 @@
 
 #include "jpeg/decode/buffer.h"
 #include "jpeg/decode/frame.h"
+#include "jpeg/decode/strip.h"
 #include "jpeg/kernels/kernels.h"
 #include "packhorse/base/bytes.h"
 
-/// Progressive pictures (T.81, annex G), whose coefficients come in several scans: all of them are
-/// decoded first, and then transformed like those of any other picture.
+/// Progressive pictures (T.81, annex G), whose coefficients come in several scans: those that are
+/// needed are decoded first, and then transformed like those of any other picture.
 namespace packhorse::jpeg {
 
 /// What a thread keeps for them: two bytes for each coefficient of the largest picture, but no more
@@ -23,18 +24,19 @@ struct ProgressiveMemory {
   }
 };
 
-/// All coefficients, in the order of the MCUs of an interleaved scan: row after row of MCUs, with
-/// the blocks beyond the picture's edges, as SegmentTask has them.
+/// Coefficients of a range of MCUs, in the order of an interleaved scan: row after row of them,
+/// with the blocks beyond the picture's edges, as SegmentTask has them.
 struct Coefficients {
   const std::int16_t* blocks = nullptr;
   const std::uint8_t* last = nullptr;
 };
 
-/// Decodes all scans of a progressive picture whose header `parser` has read into `frame`. Takes
-/// only what libjpeg takes without a warning and without smoothing: each coefficient must have been
-/// sent, to its last bit. kNone when all is well; `coefficients` then lies in `memory`.
+/// Decodes all scans of a progressive picture whose header `parser` has read into `frame`, down to
+/// the end of the MCUs that are `needed`; what lies below is passed over. Takes only what libjpeg
+/// takes without a warning and without smoothing: each coefficient must have been sent, to its last
+/// bit. kNone when all is well; `coefficients` then lies in `memory`.
 Reason decode_progressive(Bytes file, HeaderParser& parser, const Frame& frame,
-                          const Kernels& kernels, ProgressiveMemory& memory,
+                          const McuRange& needed, const Kernels& kernels, ProgressiveMemory& memory,
                           Coefficients& coefficients);
 
 }  // namespace packhorse::jpeg

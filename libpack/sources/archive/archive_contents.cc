@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "listing/field_names.h"
+#include "listing/globs.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -24,11 +25,13 @@ constexpr const char* kReplaced = "the archive holds a file of the same name fur
 class ContentsReader {
  public:
   ContentsReader(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                 const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory)
+                 const FieldSet& fields, const std::vector<std::string>& excluded,
+                 const std::shared_ptr<EntryMemory>& memory)
       : payloads_(payloads),
         file_(file),
         scan_(path, payloads.fd(file), payloads.spool()),
         fields_(fields),
+        excluded_(excluded),
         images_(memory) {
     contents_.images = EntryTable(memory);
   }
@@ -87,7 +90,8 @@ class ContentsReader {
   }
 
   void take_file(const Member& member, const std::string& path) {
-    const bool image_name = naming::has_any_image_name(path) || naming::has_npy_name(path);
+    const bool array = naming::has_npy_name(path);
+    const bool image_name = array || naming::has_any_image_name(path);
     try {
       if (fields_.may_be_elsewhere(path)) {
         const std::uint64_t locator = payloads_.add(file_, scan_.keep());
@@ -99,7 +103,8 @@ class ContentsReader {
       }
       const bool image = image_name || (member.problem.empty() && looks_like_image());
       const bool field = fields_.may_be_beside(path);
-      if (!image && !field) return skip(path, naming::kNotAnImage);
+      if (!field && (!image || (array && pictures_))) return skip(path, naming::kNotAnImage);
+      if (!array && !field && !matches_any(excluded_, path)) pictures_ = true;
       const std::uint64_t locator = payloads_.add(file_, scan_.keep());
       if (image) add_image(path, member.size, locator);
       if (field) {
@@ -169,11 +174,13 @@ class ContentsReader {
         target->size = earlier->second.first;
         target->locator = earlier->second.second;
       }
-      if (!target && !naming::has_any_image_name(link.path)) {
+      const bool image =
+          naming::has_any_image_name(link.path) || (naming::has_npy_name(link.path) && !pictures_);
+      if (!target && !image) {
         skip(link.path, naming::kNotAnImage);
       } else if (!target) {
         reject(link.path, "a hard link to '" + printable(link.target) +
-                              "', which is no image before it in the archive");
+                              "', and no image of that path comes before it in the archive");
       } else if (fields_.may_be_elsewhere(link.path)) {
         contents_.field_files.push_back(
             {link.path, target->size, 0, payloads_.add_again(target->locator)});
@@ -241,6 +248,8 @@ class ContentsReader {
   const std::uint32_t file_;
   ArchiveScan scan_;
   const FieldSet& fields_;
+  const std::vector<std::string>& excluded_;
+  bool pictures_ = false;  ///< there have been images that are no NumPy files
   SourceContents contents_;
   EntryTable images_;
   std::set<std::string, std::less<>> folders_;
@@ -253,8 +262,9 @@ class ContentsReader {
 }  // namespace
 
 SourceContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                             const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
-  return ContentsReader(payloads, file, path, fields, memory).run();
+                             const FieldSet& fields, const std::vector<std::string>& excluded,
+                             const std::shared_ptr<EntryMemory>& memory) {
+  return ContentsReader(payloads, file, path, fields, excluded, memory).run();
 }
 
 }  // namespace packhorse

@@ -22,7 +22,8 @@ class ArchiveSource final : public PayloadSource {
     const FieldSet fields(options.fields, path_);
     payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path_);
-    SourceContents contents = read_contents(*payloads_, file, path_, fields, options.memory);
+    SourceContents contents =
+        read_contents(*payloads_, file, path_, fields, options.exclude, options.memory);
     contents.look =
         careful_look([&](const EntryTable::Entry& entry, std::vector<std::byte>& bytes) {
           Input image;

@@ -157,7 +157,8 @@ class FolderSource final : public Source {
     inside.split_folders.emplace();
     inside.memory = options.memory;
     if (given) inside.labels.files.emplace("", path);  // its folders mean nothing
-    SourceContents contents = read_contents(*payloads_, file, path, fields_, options.memory);
+    SourceContents contents = read_contents(*payloads_, file, path, fields_, {}, options.memory);
+    leave_out(contents, {});
     const Layout layout = find_layout(contents, fields_, inside, path);
     Listing listing = lay_out(contents, layout, inside, path);
     SplitListing& split = listing.splits.front();

@@ -139,6 +139,7 @@ std::string tile_figure(const Tile& tile, bool has_objects) {
         escaped(tile.damage), tile.sample);
   }
   std::string caption = fmt::format("#{}, {} &times; {}", tile.sample, tile.width, tile.height);
+  if (!tile.bands.empty()) caption += ", " + bands_text(tile.bands);
   if (has_objects) caption += ", " + count_text(tile.objects, "object");
   if (tile.objects > kMostDrawn) caption += ", not all drawn";
   if (!tile.caption.empty()) caption += "<br>" + escaped(tile.caption);

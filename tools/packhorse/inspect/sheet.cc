@@ -47,6 +47,7 @@ int text_height(const SheetLayout& layout) { return (2 + layout.caption_lines) *
 /// "#17", and with objects how many there are.
 std::string number_text(const Tile& tile, const SheetLayout& layout) {
   std::string text = "#" + std::to_string(tile.sample);
+  if (!tile.bands.empty()) text += ", " + bands_text(tile.bands);
   if (layout.object_classes.empty() || !tile.damage.empty()) return text;
   text += ", " + program::count_text(tile.objects, "object");
   return tile.objects > kMostDrawn ? text + ", not all drawn" : text;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "common/checks.h"
 #include "common/outputs.h"
@@ -32,6 +33,14 @@ constexpr double kUsualWidth = 4.0 / 3;  ///< width of the sheet to its height
 constexpr int kCaptionLines = 2;
 constexpr int kMostSide = 65'500;  ///< JPEG's limit
 constexpr std::int64_t kMostPixels = 200'000'000;
+
+/// The bands by which images are shown that are no colours.
+std::set<std::vector<int>> shown_bands(const std::vector<Tile>& tiles) {
+  std::set<std::vector<int>> bands;
+  for (const Tile& tile : tiles)
+    if (!tile.bands.empty()) bands.insert(tile.bands);
+  return bands;
+}
 
 }  // namespace
 
@@ -150,6 +159,7 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
                          {"label", tile.label},
                          {"class", class_name(dataset, tile.label)}};
     if (!layout.object_classes.empty()) one["objects"] = tile.objects;
+    if (!tile.bands.empty()) one["bands"] = tile.bands;
     if (!tile.damage.empty()) {
       fmt::print(stderr, "damaged: sample {}, key {}: {}\n", tile.sample, printable(tile.key),
                  printable_text(tile.damage));
@@ -180,6 +190,10 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
   fmt::print("{}: {} of {}, {} x {} pixels\n", printable(file_),
              program::count_text(tiles.size(), "image"), printable(dataset.path().native()),
              size.width, size.height);
+  for (const std::vector<int>& bands : shown_bands(tiles))
+    fmt::print(
+        "images that are no colours are shown by {}, from the least to the greatest number\n",
+        bands_text(bands));
 }
 
 }  // namespace packhorse::inspect

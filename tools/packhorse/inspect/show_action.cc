@@ -88,6 +88,9 @@ std::vector<std::byte> ShowAction::drawn(const PackedDataset& dataset, std::size
                 dataset.path(), "leave it out: -o alone writes the image");
   }
   const Tile tile = make_picture(dataset, sample, request_.limits);
+  if (!tile.bands.empty())
+    fmt::print(stderr, "note: drawn over {}, from the least to the greatest number\n",
+               bands_text(tile.bands));
   if (tile.objects > kMostDrawn) {
     fmt::print(stderr, "note: only the largest {} of {} objects are drawn\n",
                program::with_commas(kMostDrawn), program::with_commas(tile.objects));

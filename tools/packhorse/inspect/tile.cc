@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstring>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <opencv2/imgproc.hpp>
 #include <optional>
@@ -15,6 +18,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/base/stop.h"
+#include "packhorse/codecs/band_rows.h"
 #include "packhorse/reader/decode.h"
 
 namespace packhorse::inspect {
@@ -49,13 +53,14 @@ class TileMaker {
         target_(objects_target(dataset)),
         mask_(find_target(dataset, kMaskTarget)),
         words_(dataset),
+        limits_(limits),
         decoder_({.limits = limits}) {}
 
   Tile make(std::size_t sample) {
     Tile tile = described(sample);
     const ImageInfo image = dataset_.image(sample);
     dataset_.read(sample, bytes_);
-    decoder_.decode_full(bytes_, pixels_, tile.width, tile.height, image);
+    show(tile, image);
     const cv::Mat rgb(tile.height, tile.width, CV_8UC3, pixels_.data());
     cv::Mat picture;
     cv::cvtColor(side_ > 0 ? fitted(rgb, side_) : rgb, picture, cv::COLOR_RGB2BGR);
@@ -79,6 +84,48 @@ class TileMaker {
   }
 
  private:
+  /// Decodes the sample into `pixels_`, as RGB.
+  void show(Tile& tile, const ImageInfo& image) {
+    if (image.kind != ImageKind::kRaw) {
+      const ProbeResult found = probe_image(bytes_, limits_.of_packed());
+      // Where the bands are a TIFF's pages, the first page may have colours.
+      const bool colours = found.info && found.info->components == image.components &&
+                           why_no_colours(found.layout).empty();
+      if (found.info && !colours) return show_bands(tile, image);
+    }
+    decoder_.decode_full(bytes_, pixels_, tile.width, tile.height, image);
+  }
+
+  void show_bands(Tile& tile, const ImageInfo& image) {
+    const BandLayout all = band_layout(bytes_, packed_header(bytes_, image, limits_));
+    tile.bands = all.bands < 3 ? std::vector<int>{0} : std::vector<int>{0, 1, 2};
+    reader::Decoder decoder(
+        {.bands = {.numbers = tile.bands, .bits = all.bits}, .limits = limits_});
+    decoder.decode_full(bytes_, floats_, tile.width, tile.height, image);
+    const std::size_t bands = tile.bands.size(), count = floats_.size() / sizeof(float);
+    const auto number = [&](std::size_t i) {
+      float value;
+      std::memcpy(&value, floats_.data() + i * sizeof value, sizeof value);
+      return value;
+    };
+    pixels_.resize(count / bands * 3);
+    for (std::size_t band = 0; band < bands; ++band) {
+      float least = std::numeric_limits<float>::max(), most = -least;
+      for (std::size_t i = band; i < count; i += bands) {
+        if (!std::isfinite(number(i))) continue;
+        least = std::min(least, number(i));
+        most = std::max(most, number(i));
+      }
+      const double range = double{most} - least;
+      for (std::size_t i = band; i < count; i += bands) {
+        const double part = range > 0 && std::isfinite(number(i)) ? (number(i) - least) / range : 0;
+        const auto level = static_cast<std::uint8_t>(std::lround(255 * part));
+        std::uint8_t* to = pixels_.data() + i / bands * 3 + band;
+        std::fill_n(to, bands == 1 ? 3 : 1, level);
+      }
+    }
+  }
+
   Tile described(std::size_t sample) const {
     const PackedDataset::Place at = dataset_.place(sample);
     const auto held = dataset_.index(at.shard);
@@ -119,12 +166,17 @@ class TileMaker {
   std::optional<ObjectsTarget> target_;
   std::optional<FieldTarget> mask_;
   SampleWords words_;
+  ImageLimits limits_;
   reader::Decoder decoder_;
   std::vector<std::byte> bytes_;
-  std::vector<std::uint8_t> pixels_;
+  std::vector<std::uint8_t> pixels_, floats_;
 };
 
 }  // namespace
+
+std::string bands_text(const std::vector<int>& bands) {
+  return bands.size() == 1 ? "band 0" : "bands 0, 1 and 2";
+}
 
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
                              int side, const Request& request, const std::stop_token& stop) {

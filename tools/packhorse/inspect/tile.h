@@ -20,19 +20,24 @@ struct Tile {
   std::size_t sample = 0;
   std::string key;
   std::int64_t label = 0;
-  cv::Mat picture;                         ///< BGR, upright, its longer side at most `side`
-  int width = 0, height = 0;               ///< pixels of the image itself, upright
-  std::string damage;                      ///< why there is no picture; empty when there is one
-  std::string caption;                     ///< its classes, if it has several, and its caption
-  std::size_t objects = 0;                 ///< that the image has; they are drawn over the picture
+  cv::Mat picture;            ///< BGR, upright, its longer side at most `side`
+  int width = 0, height = 0;  ///< pixels of the image itself, upright
+  std::string damage;         ///< why there is no picture; empty when there is one
+  std::string caption;        ///< its classes, if it has several, and its caption
+  std::vector<int> bands;     ///< that are shown, counted from 0, where it has no colours
+  std::size_t objects = 0;    ///< that the image has; they are drawn over the picture
   std::vector<std::size_t> object_labels;  ///< which classes they are of, ascending
   std::vector<std::size_t> pixel_labels;   ///< those of the mask of its pixels, likewise
 };
 
+/// "bands 0, 1 and 2" or "band 0"
+std::string bands_text(const std::vector<int>& bands);
+
 /// Makes one tile for each sample, in their order. Its longer side has `side` pixels; a small image
-/// is enlarged by a whole factor, so that its pixels stay intact. Tile::damage reports damage, also
-/// of objects and captions. Uses the threads and limits of `request`. Throws Error(kInterrupted |
-/// kIo).
+/// is enlarged by a whole factor, so that its pixels stay intact. Samples that are no colours are
+/// shown by their first three bands, or the first, each from its least to its greatest number.
+/// Tile::damage reports damage, also of objects and captions. Uses the threads and limits of
+/// `request`. Throws Error(kInterrupted | kIo).
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
                              int side, const Request& request, const std::stop_token& stop);
 

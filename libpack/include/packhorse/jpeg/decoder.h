@@ -100,10 +100,10 @@ class Scratch {
 
 /// Decodes `window` of `file`. The pixels equal those of the same window in a full decode. Reads
 /// only the MCUs that the window needs where restart markers allow that, and finds them without a
-/// search where the file has a RoiTable; damage elsewhere goes unnoticed. Otherwise the whole scan
-/// up to the window's end is read. When the result is not done(), the output's content is
-/// undefined. Neither reads nor writes outside of what it is given, whatever the bytes. Throws
-/// std::bad_alloc only. Any thread.
+/// search where the file has a RoiTable; damage elsewhere goes unnoticed. Otherwise the scan, or
+/// each scan of a progressive picture, is read up to the window's end. When the result is not
+/// done(), the output's content is undefined. Neither reads nor writes outside of what it is given,
+/// whatever the bytes. Throws std::bad_alloc only. Any thread.
 Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
               Scale scale = Scale::kWhole);
 

@@ -13,6 +13,7 @@
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/jpeg/coefficients.h"
 #include "packhorse/jpeg/roi_layout.h"
+#include "support/instruction_sets.h"
 
 namespace packhorse::jpeg::test {
 
@@ -124,6 +125,39 @@ TEST_CASE("jpeg decoder: progressive pictures have libjpeg's pixels, whole and i
           check(file, random, 4, scratch, scale);
       }
     }
+  }
+}
+
+TEST_CASE("jpeg decoder: a progressive picture has the same pixels with every instruction set") {
+  std::vector<File> files;
+  for (const Sampling& sampling : kSamplings) {
+    for (int quality : {40, 95, 100}) {
+      JpegSpec spec = spec_of(sampling, 0, quality);
+      spec.progressive = true;
+      files.push_back(make_jpeg(make_picture(203, 151), spec));
+    }
+  }
+  packhorse::test::for_each_instruction_set([&] {
+    std::mt19937 random(6);
+    Scratch scratch;
+    for (const File& file : files) check(file, random, 4, scratch);
+  });
+}
+
+TEST_CASE("jpeg decoder: a window of a progressive picture needs nothing of what lies below it") {
+  Scratch scratch;
+  for (const int interval : {0, 3}) {
+    const File file =
+        make_jpeg(make_picture(83, 71), {.progressive = true, .restart_interval = interval});
+    const Picture full = decoded_by_libjpeg(file);
+    const Window above{10, 0, 50, 15};
+    File damaged = file;  // whose last scan lacks some bytes before EOI
+    damaged.erase(damaged.end() - 12, damaged.end() - 2);
+    Reason reason = Reason::kNone;
+    CHECK((decoded(damaged, above, scratch, &reason) == window_of(full, above)));
+    CHECK(reason == Reason::kNone);
+    (void)decoded(damaged, {0, 0, 83, 71}, scratch, &reason);
+    CHECK(reason == Reason::kProgressive);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "listings.h"
+#include "sources/archive/archive_contents.h"
 #include "support/support.h"
 #include "unit/libpack/archive/tiny_tar.h"
 
@@ -58,6 +59,34 @@ TEST_CASE("source archive: reads the bytes of each entry") {
     contents.emplace_back(as_text(input.bytes));
   }
   CHECK(contents == Names{"third", "", "first"});
+}
+
+TEST_CASE("source archive: a hard link to nothing is rejected, also that of a NumPy file") {
+  const TemporaryDirectory root;
+  put(root / "a.tar", tar_member("a/1.npy", "x") + tar_member("a/2.npy", "", '1', "b/none.npy") +
+                          tar_member("b/3.npy", "x") + tar_end());
+  CHECK(rejects(list_archive(root / "a.tar").splits[0]) ==
+        Names{"a/2.npy: a hard link to 'b/none.npy', and no image of that path comes before it in "
+              "the archive"});
+}
+
+TEST_CASE("source archive: keeps no NumPy file behind another image") {
+  const TemporaryDirectory root;
+  put(root / "a.tar", tar_of({{"a/1.jpg", "x"}, {"a/1.npy", "x"}, {"b/2.npy", "x"}}));
+  const auto kept = [&](const Names& excluded) {
+    const FieldSet fields({}, root / "a.tar");
+    Payloads payloads(root.path());
+    static_cast<void>(read_contents(payloads, payloads.add_file(root / "a.tar"), root / "a.tar",
+                                    fields, excluded));
+    return payloads.size();
+  };
+  CHECK(kept({}) == 1);
+  CHECK(kept({"*.jpg"}) == 3);
+  ListOptions options;
+  CHECK(entries(list_archive(root / "a.tar", options).splits[0]) == Names{"a/1.jpg=0"});
+  options.exclude = {"*.jpg"};
+  CHECK(entries(list_archive(root / "a.tar", options).splits[0]) ==
+        Names{"a/1.npy=0", "b/2.npy=1"});
 }
 
 TEST_CASE("source archive: one folder around everything is taken off") {

@@ -14,11 +14,12 @@ namespace packhorse::trainer {
 
 struct PackAllOptions {
   std::filesystem::path folder;
-  std::filesystem::path scratch;              ///< the datasets become folders in it: "wds-roi", ...
-  std::vector<std::string> formats = {};      ///< empty: all that packhorse writes
-  std::vector<std::string> image_modes = {};  ///< empty: all
-  int side = 256;                             ///< shorter side for resize, both for raw, in pixels
-  ImageLimits limits = {};                    ///< pictures beyond cannot be packed
+  std::filesystem::path scratch;          ///< the datasets become folders in it: "wds-roi", ...
+  std::vector<std::string> formats = {};  ///< empty: all that packhorse writes
+  /// Empty: all; where `limits` take bands, those that make no colours of 8 bits.
+  std::vector<std::string> image_modes = {};
+  int side = 256;           ///< shorter side for resize, both for raw, in pixels
+  ImageLimits limits = {};  ///< pictures beyond cannot be packed
 };
 
 /// A dataset packed to be measured, and the cost of packing it.

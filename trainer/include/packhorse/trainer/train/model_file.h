@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "packhorse/trainer/checkpoint/weights.h"
+#include "packhorse/trainer/input/normalize.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
 namespace packhorse::trainer {
@@ -13,6 +14,7 @@ struct ModelFile {
   std::filesystem::path weights;  ///< instead of a checkpoint: as load_weights() takes them
   PixelKind pixels = PixelKind::kNormalized;  ///< of weights
   RecipeChoices recipe = {};                  ///< for weights; a checkpoint brings its own
+  Normalization bands = {{}, {}};             ///< of weights with Recipe::channels, one for each
 
   const std::filesystem::path& path() const { return weights.empty() ? checkpoint : weights; }
 };

@@ -209,7 +209,7 @@ void readers_of_a_cache(World& world, const Sample& sample, const fs::path& disk
   std::uint64_t looked = 0;
   world.check = [&] {
     promise.check_size();
-    if (++looked % (world.faults.damage ? 8 : 64) == 0) promise.check_runs();
+    if (++looked % 64 == 0) promise.check_runs();
   };
   Operator(world, std::move(commands)).run();
   promise.check_runs();

@@ -1,6 +1,7 @@
 #include "packhorse/listing/entry_table.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "packhorse/base/stop.h"
 
@@ -49,6 +50,13 @@ std::string join(std::string_view directory, std::string_view name) {
 
 /// Open addressing with linear probing: lists name files of many directories in any order, and a
 /// node for each of a million directories would take more memory than the entries.
+bool EntryTable::Facts::add_field(std::size_t field, std::uint64_t bytes) {
+  if (bytes > std::numeric_limits<std::uint32_t>::max() - field_bytes) return false;
+  field_bytes += static_cast<std::uint32_t>(bytes);
+  fields |= std::uint32_t{1} << field;
+  return true;
+}
+
 std::uint32_t DirectoryNames::number_of(std::string_view directory) {
   if (!places_.empty() && (*this)[last_] == directory) return last_;
   if (2 * (places_.size() + 1) > slots_.size()) rehash();

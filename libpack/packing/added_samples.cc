@@ -160,8 +160,7 @@ void AddedSamples::append(const NewSample& sample, EntryTable::Facts& facts) {
   for (const Field& field : sample.fields) {
     const FieldRecord one{field_number(field.name), field.bytes.size()};
     spool_.append(bytes_of(one));
-    facts.fields |= std::uint32_t{1} << one.number;
-    facts.field_bytes += static_cast<std::uint32_t>(one.bytes);
+    static_cast<void>(facts.add_field(one.number, one.bytes));  // check_fields() has added them up
     facts.stamp = mix_stamp(facts.stamp, xxh3(field.bytes));
   }
   spool_.append(sample.image);

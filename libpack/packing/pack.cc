@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
@@ -147,8 +148,14 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     return finished();
   }
   const std::string name = name_of_job(job);
-  Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
-                  options.staging);
+  std::optional<Staging> held;
+  held.emplace(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
+               options.staging);
+  if (!job.target && !options.overwrite && fs::exists(fs::symlink_status(out))) {
+    held.reset();  // another has published it since prepare(), and nothing is left to do here
+    check_target(source, out, options.overwrite);
+  }
+  Staging& staging = *held;
   const TargetEnd target_end{job.target};
   if (job.target && (options.task || options.finish)) job.target->join(name);
   report = run_job(job, out, staging, *progress, stop);

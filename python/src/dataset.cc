@@ -3,11 +3,11 @@
 #include <cstring>
 #include <numeric>
 
-#include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/codecs/band_rows.h"
 #include "packhorse/reader/pixel_format.h"
+#include "watched_call.h"
 
 namespace packhorse::python {
 
@@ -34,12 +34,16 @@ namespace {
 
 nb::bytes read(const Dataset& dataset, std::int64_t index) {
   const std::size_t sample = checked_sample(dataset, index);
-  std::vector<std::byte> bytes;
-  {
-    const OthersRun others_run;
-    dataset.read(sample, bytes);
-  }
+  const std::vector<std::byte> bytes = call_that_may_wait(dataset.from_afar(), [&] {
+    std::vector<std::byte> read;
+    dataset.read(sample, read);
+    return read;
+  });
   return nb::bytes(bytes.data(), bytes.size());
+}
+
+BytesLease view(const Dataset& dataset, std::size_t sample, std::vector<std::byte>& scratch) {
+  return call_that_may_wait(dataset.from_afar(), [&] { return dataset.view(sample, scratch); });
 }
 
 nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t index,
@@ -49,9 +53,9 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
   std::vector<std::uint8_t> pixels;
   int width = 0, height = 0;
   try {
-    const OthersRun others_run;
     std::vector<std::byte> scratch;
-    const BytesLease lease = dataset.view(sample, scratch);
+    const BytesLease lease = view(dataset, sample, scratch);
+    const OthersRun others_run;
     const Bytes bytes = lease.bytes;
     if (augment) {
       reader::validate(*augment);
@@ -96,9 +100,9 @@ nb::ndarray<nb::numpy> decode_bands(const Dataset& dataset, std::int64_t index,
   std::size_t count = 0;
   int width = 0, height = 0;
   try {
-    const OthersRun others_run;
     std::vector<std::byte> scratch;
-    const BytesLease lease = dataset.view(sample, scratch);
+    const BytesLease lease = view(dataset, sample, scratch);
+    const OthersRun others_run;
     const Bytes bytes = lease.bytes;
     const ImageInfo known = dataset.image(sample);
     layout = band_layout(bytes, reader::Decoder().header(bytes, known));
@@ -127,22 +131,24 @@ nb::ndarray<nb::numpy> decode_bands(const Dataset& dataset, std::int64_t index,
 
 std::int64_t label(const Dataset& dataset, std::int64_t index) {
   const std::size_t sample = checked_sample(dataset, index);
-  const OthersRun others_run;  // a shard may have to be opened
-  const std::int64_t label = dataset.label(sample);
-  dataset.check_whole(sample);
-  return label;
+  return call_that_may_wait(dataset.from_afar(), [&] {  // a shard may have to be opened
+    const std::int64_t label = dataset.label(sample);
+    dataset.check_whole(sample);
+    return label;
+  });
 }
 
 nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
   MappedFile::arm();
-  std::vector<std::int64_t> all(dataset.size());
-  {
-    const OthersRun others_run;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = dataset.label(i);
+  auto all = call_that_may_wait(true, [&] {
+    std::vector<std::int64_t> each(dataset.size());
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      each[i] = dataset.label(i);
       dataset.check_whole(i);
+      obey_stop();
     }
-  }
+    return each;
+  });
   const std::size_t size = all.size();
   return to_numpy(std::move(all), {size});
 }
@@ -155,9 +161,8 @@ void bind_dataset(nb::module_& module) {
   made.def_static(
           "open",
           [](const std::string& path, const std::string& split) {
-            const OthersRun others_run;
-            return std::shared_ptr<Dataset>(
-                std::const_pointer_cast<Dataset>(Dataset::open(path, split)));
+            return std::const_pointer_cast<Dataset>(
+                call_that_may_wait(true, [&] { return Dataset::open(path, split); }));
           },
           "path"_a, "split"_a = "")
       .def("__len__", &Dataset::size)

@@ -2,9 +2,9 @@
 
 #include "bindings.h"
 #include "dataset.h"
-#include "others_run.h"
 #include "packhorse/reader/targets.h"
 #include "packhorse/reader/targets_reader.h"
+#include "watched_call.h"
 
 namespace packhorse::python {
 
@@ -35,19 +35,21 @@ ObjectsAndSize objects(const Dataset& dataset, std::int64_t index, bool turned) 
   ImageInfo info;
   std::size_t keypoints = 0;
   try {
-    const OthersRun others_run;
-    const reader::TargetsReader reader(dataset);
-    if (!reader.has_objects())
-      throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with --targets");
-    std::vector<std::byte> scratch;
-    info = thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
-    made.objects = reader.read(sample, info, scratch).objects;
-    if (turned) {
-      made.objects = reader::upright(std::move(made.objects), info);
-      if (info.orientation >= 5) std::swap(info.width, info.height);
-    }
-    dataset.check_whole(sample);
-    keypoints = reader.keypoints();
+    made.objects = call_that_may_wait(dataset.from_afar(), [&] {
+      const reader::TargetsReader reader(dataset);
+      if (!reader.has_objects())
+        throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with --targets");
+      std::vector<std::byte> scratch;
+      info = thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
+      Objects objects = reader.read(sample, info, scratch).objects;
+      if (turned) {
+        objects = reader::upright(std::move(objects), info);
+        if (info.orientation >= 5) std::swap(info.width, info.height);
+      }
+      dataset.check_whole(sample);
+      keypoints = reader.keypoints();
+      return objects;
+    });
   } catch (const Error& error) {
     throw reader::error_at(dataset, sample, error);
   }
@@ -61,15 +63,17 @@ nb::dict said(const Dataset& dataset, std::int64_t index, bool turned) {
   const std::size_t sample = checked_sample(dataset, index);
   reader::StoredTargets stored;
   try {
-    const OthersRun others_run;
-    const reader::TargetsReader reader(dataset);
-    std::vector<std::byte> scratch;
-    const ImageInfo info =
-        thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
-    stored = reader.read(sample, info, scratch);
-    if (turned && stored.mask)
-      stored.mask = map_labels(*stored.mask, upright_map(info), reader.ignored());
-    dataset.check_whole(sample);
+    stored = call_that_may_wait(dataset.from_afar(), [&] {
+      const reader::TargetsReader reader(dataset);
+      std::vector<std::byte> scratch;
+      const ImageInfo info =
+          thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
+      reader::StoredTargets read = reader.read(sample, info, scratch);
+      if (turned && read.mask)
+        read.mask = map_labels(*read.mask, upright_map(info), reader.ignored());
+      dataset.check_whole(sample);
+      return read;
+    });
   } catch (const Error& error) {
     throw reader::error_at(dataset, sample, error);
   }
@@ -90,12 +94,12 @@ std::optional<nb::bytes> read_field(const Dataset& dataset, std::int64_t index,
   const auto found = std::find(fields.begin(), fields.end(), name);
   if (found == fields.end()) throw nb::key_error(("no sample has a field '" + name + "'").c_str());
   std::vector<std::byte> bytes;
-  bool there = false;
-  {
-    const OthersRun others_run;
-    there = dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes);
+  const bool there = call_that_may_wait(dataset.from_afar(), [&] {
+    const bool read =
+        dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes);
     dataset.check_whole(sample);
-  }
+    return read;
+  });
   if (!there) return std::nullopt;
   return nb::bytes(bytes.data(), bytes.size());
 }

@@ -10,6 +10,7 @@
 #include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/targets.h"
+#include "watched_call.h"
 
 namespace packhorse::python {
 
@@ -115,8 +116,10 @@ class ProcessLoader {
         has_targets_(options.targets.has_value()),
         order_(reader::name_of(options.order)),
         keypoints_(keypoints_of(*dataset)),
+        reads_in_next_(options.workers == 0 && dataset->from_afar()),
         owned_(std::make_shared<OwnedLoader>()) {
-    owned_->loader = std::make_unique<Loader>(std::move(dataset), std::move(options));
+    owned_->loader = call_that_may_wait(
+        true, [&] { return std::make_unique<Loader>(std::move(dataset), std::move(options)); });
     AllLoaders::here().add(owned_);
   }
 
@@ -140,7 +143,10 @@ class ProcessLoader {
   }
 
   void start_epoch(std::uint64_t epoch, std::uint64_t done) {
-    alone([&](Loader& loader) { loader.start_epoch(epoch, done); });
+    alone([&](Loader& loader) {
+      loader.start_epoch(epoch, done);
+      return true;
+    });
   }
 
   std::optional<Delivered> next() {
@@ -163,8 +169,14 @@ class ProcessLoader {
  private:
   /// Also in a child of the process that made it, where its threads are not.
   Loader& wherever() const {
+    if (!owned_->loader) {
+      const OthersRun others_run;  // where a daemon thread stays, and says nothing
+    }
+    return running();
+  }
+
+  Loader& running() const {
     if (owned_->loader) return *owned_->loader;
-    { const OthersRun others_run; }  // where a daemon thread stays, and says nothing
     throw Error(ErrorKind::kUsage, "this Loader was stopped: the interpreter is about to end");
   }
 
@@ -195,9 +207,10 @@ class ProcessLoader {
   template <class Work>
   std::invoke_result_t<const Work&, Loader&> alone(const Work& work) const {
     static_cast<void>(here());  // before its locks are looked at
-    const OthersRun others_run;
-    const std::scoped_lock lock(owned_->mutex);
-    return work(here());
+    return call_that_may_wait(reads_in_next_, [&] {
+      const std::scoped_lock lock(owned_->mutex);
+      return work(running());
+    });
   }
 
   const reader::ImageSize size_;
@@ -205,6 +218,7 @@ class ProcessLoader {
   const bool has_targets_;
   const std::string order_;
   const std::size_t keypoints_;
+  const bool reads_in_next_;  ///< of a storage
   std::shared_ptr<OwnedLoader> owned_;
 };
 
@@ -296,7 +310,6 @@ void bind_loader(nb::module_& module) {
             if (huge_pages) options.allocator = reader::huge_page_allocator();
             if (pinning)
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
-            const OthersRun others_run;
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
           "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "pixels"_a, "bands"_a.none(),

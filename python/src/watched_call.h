@@ -51,4 +51,15 @@ auto watched_call(const nb::object& report, const Work& work) {
   return made;
 }
 
+/// `work()` of what may have to wait for a storage, watched where it does. The rest is over before
+/// anybody could press Ctrl-C, and runs in this thread.
+template <class Work>
+auto call_that_may_wait(bool waits, const Work& work) {
+  if (waits) {
+    return watched_call(nb::none(), [&](Progress&, const std::stop_token&) { return work(); });
+  }
+  const OthersRun others_run;
+  return work();
+}
+
 }  // namespace packhorse::python

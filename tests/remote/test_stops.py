@@ -4,6 +4,7 @@ Each request that stalls here would be repeated for two minutes. The promise is 
 """
 
 import fcntl
+import functools
 import os
 import shutil
 import signal
@@ -13,7 +14,9 @@ import sys
 
 import pytest
 from lying_server import LyingServer
-from python_support import BIN, STARTED, TERMINATED, finish, make_source, pack, packhorse, put, staging, start, tree
+from python_support import (
+    BIN, DONE, STARTED, TERMINATED, TRAIN, finish, free_ports, make_source, pack, packhorse, put, staging, start, tree,
+)  # fmt: skip
 from servers import wait_until
 
 PATIENCE = 60  # seconds; a request that stalls is given up after 120
@@ -184,17 +187,31 @@ PACKAGE = BIN.parent / "python"
 IN_PYTHON = """
 import sys
 import packhorse
-endpoint, url, out = sys.argv[1:]
+endpoint, source, packed, out = sys.argv[1:]
 packhorse.configure_remote(cache="", endpoint=endpoint, sign=False)
-packhorse.pack(url, out, format="wds")
 """
+PACKS, OPENS, READS = 'packhorse.pack(source, out, format="wds")', "packhorse.Dataset(packed)", "packhorse.Dataset(packed)[3]"
+LOADS = "print(next(iter(packhorse.Loader(packed, batch_size=4, size=32, workers={}))))"
+IN_PYTHON_PHASES = {
+    "pack: is it a dataset": (PACKS, PHASES["pack: is it a dataset"][1]),
+    "pack: folders": (PACKS, PHASES["pack: folders"][1]),
+    "pack: objects": (PACKS, PHASES["pack: objects"][1]),
+    "pack: images": (PACKS, PHASES["pack: images"][1]),
+    "Dataset: manifest": (OPENS, MANIFEST),
+    "Dataset: index": (OPENS, INDEX),
+    "Dataset: a sample": (READS, SHARD),
+    "Loader: manifest": (LOADS.format(1), MANIFEST),
+    "Loader: a batch": (LOADS.format(1), SHARD),
+    "Loader: a batch, without workers": (LOADS.format(0), SHARD),
+}
 
 
 @pytest.mark.skipif(not (PACKAGE / "packhorse/_remote.pyi").exists(), reason="the Python package is not built")
-@pytest.mark.parametrize("phase", ["pack: is it a dataset", "pack: folders", "pack: objects", "pack: images"])
+@pytest.mark.parametrize("phase", IN_PYTHON_PHASES)
 def test_ctrl_c_in_python_waits_for_no_answer(server, tmp_path, phase):
-    server.stalls = PHASES[phase][1]
-    command = [sys.executable, "-c", IN_PYTHON, server.url, server.s3("source"), tmp_path / "out"]
+    code, server.stalls = IN_PYTHON_PHASES[phase]
+    places = [server.url, server.s3("source"), server.s3("packed"), tmp_path / "out"]
+    command = [sys.executable, "-c", IN_PYTHON + code, *places]
     env = os.environ | {"PYTHONPATH": str(PACKAGE)}
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     STARTED.append(process)
@@ -202,3 +219,103 @@ def test_ctrl_c_in_python_waits_for_no_answer(server, tmp_path, phase):
     process.send_signal(signal.SIGINT)
     result = finish(process, timeout=PATIENCE)
     assert server.stalled.is_set() and result.code != 0 and "KeyboardInterrupt" in result.err, result
+
+
+@pytest.fixture(scope="module", name="trained")
+def trained_fixture(tmp_path_factory):
+    """Splits to train on, and what an undisturbed run makes of them: trained(world, *options) -> last.pt."""
+    root = tmp_path_factory.mktemp("trained")
+    for split, images in (("train", 48), ("val", 12)):
+        pack(make_source(root / f"source-{split}", images), root / f"data/{split}", "--format=wds")
+    runs = {}
+
+    def train(*how):
+        if how not in runs:
+            world, *options = how
+            runs[how] = root / f"run-{len(runs)}/last.pt"
+            done = [finish(one, timeout=PATIENCE) for one in fit(world, root / "data", runs[how].parent, *options)]
+            assert [result.code for result in done] == [DONE] * world, done
+        return runs[how]
+
+    train.data = root / "data"
+    return train
+
+
+def fit(world, data, out, *options):
+    """Processes that train together."""
+    command = [TRAIN, "fit", "--data", data, "--out", out, "--arch=smallnet", "--image-size=32", "--batch-size=16", "--lr=0.01"]
+    command += ["--epochs=3", "--order=global", "--sync-bn", "--device=cpu", "--checkpoint-every=1", "--slots=2", *options]
+    port, processes = free_ports(), []
+    for rank in range(world):
+        place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
+        env = os.environ | {"MASTER_ADDR": "127.0.0.1"} | {name: str(value) for name, value in place.items()}
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(list(map(str, command)), env=env, stdout=pipe, stderr=pipe))
+    STARTED.extend(processes)
+    return processes
+
+
+def opens(_):
+    return asks_for("train/dataset.json")
+
+
+def reads(split, *, once, after=0):
+    """The storage stalls in a read of the split's shards, once(begun) and that many reads later."""
+
+    def stalls(begun):
+        reads_since = []
+
+        def decide(_, key, query):
+            if f"/{split}/" in key and key.endswith(".tar") and once(begun):
+                reads_since.append(key)
+            return len(reads_since) > after
+
+        return decide
+
+    return stalls
+
+
+def from_the_start(_):
+    return True
+
+
+def has_saved(begun):
+    return (begun / "last.pt").exists()
+
+
+FIT_PHASES = {
+    "opening": (opens, 1, False),
+    "the first batch": (reads("train", once=from_the_start), 1, False),
+    "a batch": (reads("train", once=has_saved), 0, True),
+    "a part of a batch": (reads("train", once=has_saved, after=11), 0, True),
+    "validation": (reads("val", once=from_the_start), 0, True),
+}
+
+
+@pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+@pytest.mark.parametrize("world", [1, 2])
+@pytest.mark.parametrize("phase", FIT_PHASES)
+def test_a_training_does_not_wait_for_a_batch_that_does_not_come(trained, server, tmp_path, phase, world):
+    """It saves the last step that is whole, and goes on from there as if nothing had happened."""
+    stalls, workers, saved = FIT_PHASES[phase]
+    options = [f"--workers={workers}"] + ["--accumulate=2"] * (phase == "a part of a batch")
+    out = tmp_path / "run"
+    server.put_folder(trained.data, "data")
+    server.stalls = stalls(out)
+    processes = fit(world, server.s3("data"), out, *options, "--no-cache", *server.options)
+    wait_until(lambda: server.stalled.is_set() or any(process.poll() is not None for process in processes))
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
+    done = [finish(process, timeout=PATIENCE) for process in processes]
+    assert server.stalled.is_set()
+    if phase == "opening":
+        assert all(result.code == TERMINATED and "stopped" in result.err for result in done), done
+        return
+    assert [result.code for result in done] == [DONE] * world and "--resume" in done[0].err, done
+    load = functools.partial(pytest.importorskip("torch").load, weights_only=True)
+    assert (load(out / "last.pt")["step"] > 0) == saved
+    server.stalls = lambda *_: False
+    rest = fit(world, server.s3("data"), out, *options, "--no-cache", *server.options, "--resume")
+    assert [finish(process, timeout=PATIENCE).code for process in rest] == [DONE] * world
+    model, whole = load(out / "last.pt")["model"], load(trained(world, *options))["model"]
+    assert model.keys() == whole.keys() and all(model[name].equal(whole[name]) for name in model)

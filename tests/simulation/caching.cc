@@ -161,15 +161,25 @@ class Reader {
 
   void read_samples() {
     const PackedDataset dataset{fs::path(kOut)};
-    std::vector<std::byte> bytes;
+    std::exception_ptr failure;
     for (std::uint64_t left = shared->chance.below(2 * dataset.size()); left > 0; --left) {
-      const std::size_t i = shared->chance.below(dataset.size());
-      const std::uint64_t next = shared->chance.below(dataset.size());
-      if (shared->chance.once_in(2)) dataset.prefetch({&next, 1});
-      dataset.read(i, bytes);
-      const PackedDataset::Place at = dataset.place(i);
-      compare(dataset.index(at.shard)->path(at.row), as_text(bytes), sample_.images);
+      try {
+        read_sample(dataset);
+      } catch (const Error&) {
+        failure = std::current_exception();
+      }
     }
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  void read_sample(const PackedDataset& dataset) {
+    const std::size_t i = shared->chance.below(dataset.size());
+    const std::uint64_t next = shared->chance.below(dataset.size());
+    if (shared->chance.once_in(2)) dataset.prefetch({&next, 1});
+    std::vector<std::byte> bytes;
+    dataset.read(i, bytes);
+    const PackedDataset::Place at = dataset.place(i);
+    compare(dataset.index(at.shard)->path(at.row), as_text(bytes), sample_.images);
   }
 
   const fs::path cache_;

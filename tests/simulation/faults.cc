@@ -16,7 +16,7 @@ Faults::Faults(Chance& given) : chance(given) {
   left = chance.once_in(16) ? 0 : chance.skewed(24);
   spared = chance.once_in(2) ? 0 : chance.below(kMostSpared);
   for (bool* kind : {&kills, &disk_errors, &full_disks, &clock_jumps, &lost_requests, &lost_answers,
-                     &late_requests, &repeated, &refusals, &damage})
+                     &late_requests, &repeated, &refusals, &damage, &pauses, &rot})
     *kind = chance.once_in(2);
   once_in_calls = kCalls[chance.below(std::size(kCalls))];
   once_in_requests = kRequests[chance.below(std::size(kRequests))];

@@ -23,6 +23,8 @@ struct Faults {
   bool kills = false, disk_errors = false, full_disks = false, clock_jumps = false;
   bool lost_requests = false, lost_answers = false, late_requests = false, repeated = false;
   bool refusals = false, damage = false;
+  bool pauses = false;  ///< a thread stands still for a while
+  bool rot = false;     ///< files change on a disk while nobody works there
   std::uint64_t once_in_calls = 1, once_in_requests = 1;
 };
 

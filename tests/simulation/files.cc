@@ -234,6 +234,7 @@ int fstatat(int directory, const char* path, struct stat* status, int flags) noe
 int flock(int fd, int how) noexcept {
   PACKHORSE_REAL(flock);
   if (!is_on_disk(fd)) return real(fd, how);
+  shared->calls = 1;  // between the opening of a file and its lock others may always come
   if (fails(at_call("flock", nullptr, fd, false))) return -1;
   while (real(fd, how | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK || (how & LOCK_NB) != 0) return -1;

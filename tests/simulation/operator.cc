@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "packhorse/base/file.h"
+#include "simulation/disk.h"
+
 namespace packhorse::simulation {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -33,7 +39,43 @@ void Operator::run() {
   world_.run([this] { return all_done(nullptr); });
 }
 
+/// While nobody works there, a disk may have lost something of what was begun.
+void Operator::spoil(std::uint32_t machine) {
+  Faults& faults = world_.faults;
+  if (world_.has_workers_on(machine) || !faults.happens(faults.rot, 2)) return;
+  const fs::path own = fs::path(disk_root) / fmt::format("machine-{}", machine);
+  const fs::path data = (fs::exists(own) ? own : fs::path(disk_root)) / "d.partial/data";
+  if (!fs::exists(data)) return;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : entries_below(data))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  if (files.empty()) return;
+  std::sort(files.begin(), files.end());
+  for (Command& other : commands_) {  // whoever made it makes it again
+    if (other.at == Command::At::kDone && other.machine == machine) begin_later(other);
+  }
+  const fs::path& file = files[world_.chance.below(files.size())];
+  const std::uint64_t bytes = fs::file_size(file), at = world_.chance.below(bytes);
+  world_.say("spoil " + file.string());
+  switch (world_.chance.below(3)) {
+    case 0:
+      fs::remove(file);
+      break;
+    case 1:
+      fs::resize_file(file, at);
+      break;
+    default: {
+      std::string content = read_text(file);
+      if (bytes > 0) content[at] = static_cast<char>(~content[at]);
+      fs::remove(file);
+      write_plain_file(file, as_bytes(content));
+      break;
+    }
+  }
+}
+
 void Operator::begin(Command& command) {
+  spoil(command.machine);
   command.at = Command::At::kRuns;
   command.undisturbed = world_.is_calm() && all_done(&command);
   ++command.tries;
@@ -57,6 +99,10 @@ void Operator::ended(std::uint32_t process, const Ending& ending) {
     throw Violation(fmt::format("{} fails though nothing disturbs it (try {}): {}", command.name,
                                 command.tries, ending.text));
   }
+  begin_later(command);
+}
+
+void Operator::begin_later(Command& command) {
   command.at = Command::At::kWaits;
   const std::uint64_t delay =
       world_.chance.once_in(2) ? 50 * kMillisecond : world_.chance.below(40 * kSecond);

@@ -33,7 +33,9 @@ class Operator {
   void run();
 
  private:
+  void spoil(std::uint32_t machine);
   void begin(Command& command);
+  void begin_later(Command& command);
   void ended(std::uint32_t process, const Ending& ending);
   bool all_done(const Command* but) const;
 

@@ -41,10 +41,19 @@ void tasks_to_bucket(World& world, const Sample& sample, const fs::path& disk) {
     commands.push_back(pack_command(name, machine, sample, kOut, options));
     commands.back().is_enough = is_enough;
   };
+  const auto whole = [&](const std::string& name) {  // what the tasks have begun, too
+    const std::uint32_t machine = any_machine(world);
+    PackOptions options = pack_options();
+    options.staging = staging_on(disk, machine);
+    Command command = pack_command(name, machine, sample, kOut, options);
+    command.is_enough = is_enough;
+    return command;
+  };
   for (std::size_t task = 0; task < count; ++task)
     add(fmt::format("task{}", task), TaskShare{task, count});
   if (world.chance.once_in(2)) add("again", TaskShare{world.chance.below(count), count});
   add("finish", {});
+  if (world.chance.once_in(4)) commands.back() = whole("pack");
   if (world.chance.once_in(4)) add("finish2", {});
   world.check = [&] { promise.check(); };
   Operator(world, std::move(commands)).run();
@@ -68,6 +77,29 @@ void rivals_to_bucket(World& world, const Sample& sample, const fs::path& disk) 
   world.check = [&] { promise.check(); };
   Operator(world, std::move(commands)).run();
   promise.check_end();
+}
+
+/// Several processes pack different datasets to one place on a disk, each in the place of what is
+/// there.
+void rivals_on_disk(World& world, const Sample& sample, const fs::path& disk) {
+  const fs::path out = disk / "d";
+  ReplacedPromise promise(out, {&sample.files, &sample.other_files});
+  std::vector<Command> commands;
+  const std::size_t count = 2 + world.chance.below(4);
+  for (std::size_t i = 0; i < count; ++i) {
+    PackOptions options = i % 2 == 0 ? pack_options() : other_options();
+    options.overwrite = true;
+    commands.push_back({.name = fmt::format("pack{}", i), .machine = 0, .body = [=, &sample] {
+                          begin_program();
+                          for (std::uint64_t left = 1 + shared->chance.below(5); left > 0; --left)
+                            pack(sample.source, out, options);
+                          return std::string();
+                        }});
+  }
+  world.check = [&] { promise.check(); };
+  Operator(world, std::move(commands)).run();
+  promise.check_end();
+  if (fs::exists(disk / "d.partial")) throw Violation("the staging directory is left over");
 }
 
 /// Several processes pack a dataset on one disk, and one finishes it.

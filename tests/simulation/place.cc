@@ -35,7 +35,7 @@ Files files_below(const fs::path& folder) {
 }
 
 Sample make_sample(const fs::path& folder, const SampleOptions& options) {
-  Sample sample{folder / "source", folder / "packed", {}, {}};
+  Sample sample{folder / "source", folder / "packed", {}, {}, {}};
   const char* const classes[kClasses] = {"cats", "dogs"};
   for (std::size_t i = 0; i < kClasses * kImages; ++i) {
     const fs::path path = sample.source /
@@ -52,6 +52,8 @@ Sample make_sample(const fs::path& folder, const SampleOptions& options) {
   pack(sample.source, sample.packed, pack_options());
   sample.images = files_below(sample.source);
   sample.files = files_below(sample.packed);
+  pack(sample.source, folder / "other", other_options());
+  sample.other_files = files_below(folder / "other");
   return sample;
 }
 

@@ -13,8 +13,9 @@ using Files = std::map<std::string, std::string>;
 /// wrong. Made once by a process; worlds do not change it.
 struct Sample {
   std::filesystem::path source, packed;
-  Files images;  ///< of `source`
-  Files files;   ///< of `packed`
+  Files images;       ///< of `source`
+  Files files;        ///< of `packed`
+  Files other_files;  ///< of another dataset of `source`
 };
 
 /// All files below a folder.

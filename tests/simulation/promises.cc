@@ -1,6 +1,9 @@
 #include "simulation/promises.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
 
 namespace packhorse::simulation {
 
@@ -67,6 +70,24 @@ void DiskPromise::check_end() const {
       throw Violation(name + " is not what the undisturbed dataset has");
   }
   if (there.size() != files_.size()) throw Violation("there are files that do not belong there");
+}
+
+void ReplacedPromise::check() {
+  struct stat status {};
+  if (::stat(out_.c_str(), &status) != 0) {
+    if (seen_ != 0) throw Violation("a dataset was there, and is gone");
+    return;
+  }
+  if (status.st_ino == seen_) return;
+  seen_ = status.st_ino;
+  check_end();
+}
+
+void ReplacedPromise::check_end() const {
+  if (!fs::exists(out_)) throw Violation("the dataset is not there at the end");
+  const Files there = files_below(out_);
+  if (std::none_of(all_.begin(), all_.end(), [&](const Files* one) { return *one == there; }))
+    throw Violation("what is there is none of the datasets as a whole");
 }
 
 }  // namespace packhorse::simulation

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "simulation/place.h"
 #include "simulation/world.h"
@@ -44,6 +46,21 @@ class DiskPromise {
   const std::filesystem::path out_;
   const Files& files_;
   bool complete_ = false;
+};
+
+/// A dataset on a disk that others replace: once there is one, there always is one, and each is one
+/// of `all` as a whole.
+class ReplacedPromise {
+ public:
+  ReplacedPromise(std::filesystem::path out, std::vector<const Files*> all)
+      : out_(std::move(out)), all_(std::move(all)) {}
+  void check();
+  void check_end() const;
+
+ private:
+  const std::filesystem::path out_;
+  const std::vector<const Files*> all_;
+  std::uint64_t seen_ = 0;  ///< the directory's number
 };
 
 }  // namespace packhorse::simulation

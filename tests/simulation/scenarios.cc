@@ -15,6 +15,7 @@ constexpr std::array kScenarios = {
     Scenario{"tasks-to-bucket", tasks_to_bucket},
     Scenario{"rivals-to-bucket", rivals_to_bucket},
     Scenario{"tasks-on-disk", tasks_on_disk},
+    Scenario{"rivals-on-disk", rivals_on_disk},
     Scenario{"copies-up", copies_up},
     Scenario{"copies-down", copies_down},
     Scenario{"copies-across", copies_across},
@@ -31,6 +32,12 @@ PackOptions pack_options() {
   options.format = "wds";
   options.plan.shard_samples = 4;
   options.jobs = 1;
+  return options;
+}
+
+PackOptions other_options() {
+  PackOptions options = pack_options();
+  options.plan.seed = 1;
   return options;
 }
 

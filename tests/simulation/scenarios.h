@@ -24,6 +24,7 @@ std::span<const Scenario> all_scenarios();
 // packing.cc
 void tasks_to_bucket(World& world, const Sample& sample, const std::filesystem::path& disk);
 void rivals_to_bucket(World& world, const Sample& sample, const std::filesystem::path& disk);
+void rivals_on_disk(World& world, const Sample& sample, const std::filesystem::path& disk);
 void tasks_on_disk(World& world, const Sample& sample, const std::filesystem::path& disk);
 // copying.cc
 void copies_up(World& world, const Sample& sample, const std::filesystem::path& disk);
@@ -43,6 +44,7 @@ inline constexpr const char* kPrefix = "d/";
 
 /// The options with which everything is packed here.
 PackOptions pack_options();
+PackOptions other_options();  ///< of the sample's other dataset
 /// What a program does at its begin.
 void begin_program();
 /// Puts the sample's dataset into the bucket.

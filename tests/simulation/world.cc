@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "packhorse/base/error.h"
@@ -22,6 +24,15 @@ constexpr std::uint64_t kMostSteps = 2'000'000;
 constexpr int kMostSecondsAway = 60;  // of real time
 constexpr std::uint64_t kCalls[] = {1, 4, 16, 64};
 constexpr std::uint64_t kStay[] = {1, 3, 10};
+
+/// The calls at which a kill, or to stand still, matters most.
+constexpr std::string_view kTakesAway[] = {"unlink", "remove", "rmdir", "rename"};
+constexpr std::string_view kLocks[] = {"flock", "lock"};
+
+bool begins_with_one_of(std::string_view call, std::span<const std::string_view> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return call.starts_with(name); });
+}
 
 Chance& seeded(std::uint64_t seed) {
   std::memset(static_cast<void*>(shared), 0, sizeof(Shared) - sizeof shared->mail);
@@ -100,6 +111,12 @@ std::uint32_t World::start(std::uint32_t machine, const std::string& name,
   workers_[process] = {pid, fmt::format("{}#{}", name, process)};
   say(fmt::format("begin {} on machine {}", workers_[process].name, machine));
   return process;
+}
+
+bool World::has_workers_on(std::uint32_t machine) const {
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return shared->processes[worker.first].machine == machine;
+  });
 }
 
 void World::after(std::uint64_t delay, std::function<void()> what) {
@@ -215,7 +232,16 @@ void World::answer(ThreadState& thread) {
 void World::strike(ThreadState& thread) {
   const std::uint64_t rate = faults.once_in_calls;
   const std::uint32_t process = thread.process;
-  if (faults.happens(faults.kills, rate)) return kill(process);
+  if (faults.happens(faults.kills, begins_with_one_of(thread.at, kTakesAway) ? rate / 5 : rate))
+    return kill(process);
+  if (shared->want != Want::kWait &&
+      faults.happens(faults.pauses, begins_with_one_of(thread.at, kLocks) ? rate / 5 : rate)) {
+    const std::uint64_t most = (10'000 * kMicrosecond) << chance.below(12);
+    thread.doing = Doing::kWaiting;
+    thread.waits_for = nullptr;
+    thread.until = now() + chance.below(most);
+    say(fmt::format("  stands still until {:.6f}", static_cast<double>(thread.until) / kSecond));
+  }
   if (faults.happens(faults.clock_jumps, rate)) {
     constexpr std::uint64_t kDay = 86'400 * kSecond;
     auto& clock = shared->machines[chance.below(kMostMachines)].clock_off;

@@ -47,6 +47,7 @@ class World {
   std::uint32_t start(std::uint32_t machine, const std::string& name,
                       const std::function<std::string()>& body);
   bool is_alive(std::uint32_t process) const { return workers_.contains(process); }
+  bool has_workers_on(std::uint32_t machine) const;
   /// Calls `what` after some virtual time, in the world.
   void after(std::uint64_t delay, std::function<void()> what);
   /// Goes on until it is over. Throws Violation.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "input/prefetcher_impl.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/trainer/device/ranges.h"
 
 namespace packhorse::trainer {
@@ -47,7 +48,10 @@ class UploadPrefetcher final : public Prefetcher::Impl {
     ended_ = false;
     free_.clear();
     for (Buffer& buffer : buffers_) free_.push_back(&buffer);
-    copier_ = std::jthread([this](const std::stop_token& token) { copy_all(token); });
+    copier_ = std::jthread([this, stop = current_stop()](const std::stop_token& token) {
+      const StopScope scope(stop);  // where the loader has no threads, it works in this one
+      copy_all(token);
+    });
   }
 
   std::optional<DeviceBatch> next() override {

@@ -21,9 +21,11 @@
 #include <array>
 #include <numeric>
 #include <string_view>
+#include <thread>
 
 #include "device/lost_process.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -31,7 +33,8 @@ namespace {
 using c10::intrusive_ptr;
 using c10::make_intrusive;
 
-/// Runs `work` among processes; anything it throws means a lost process.
+/// Runs `work` among processes; anything it throws means a lost process, which has obeyed a stop
+/// where this one is to stop, too.
 template <class Work>
 auto among_processes(const Work& work) {
   try {
@@ -39,8 +42,10 @@ auto among_processes(const Work& work) {
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {
+    obey_stop();
     throw_lost_process(error.what_without_backtrace());
   } catch (const std::exception& error) {
+    obey_stop();
     throw_lost_process(error.what());
   }
 }
@@ -109,6 +114,16 @@ struct Processes::Impl {
                 {}, "start only as many processes on a machine as it has GPUs");
   }
 
+  /// Until the first process has set it, or for so long that get() gives up. The store itself would
+  /// wait in one piece, without a look at a stop.
+  void wait_for(const std::string& key) const {
+    const auto until = std::chrono::steady_clock::now() + store->getTimeout();
+    while (!store->check({key}) && std::chrono::steady_clock::now() < until) {
+      obey_stop();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
   intrusive_ptr<c10d::Work> reduce(const at::Tensor& tensor, c10d::ReduceOp::RedOpType by) const {
     c10d::AllreduceOptions options;
     options.reduceOp = by;
@@ -119,8 +134,6 @@ struct Processes::Impl {
   intrusive_ptr<c10d::Store> store;
   intrusive_ptr<c10d::ProcessGroup> group;
   intrusive_ptr<c10d::ProcessGroupGloo> gloo;
-  at::Tensor ballot;  ///< the vote under way
-  intrusive_ptr<c10d::Work> vote;
   mutable int checks = 0;
   bool aborted = false;
 };
@@ -193,6 +206,7 @@ void Processes::check_same(const std::string& what, const std::string& text) con
   const std::string key = fmt::format("same/{}", impl_->checks++);
   const auto expected = among_processes([&] {
     if (first()) impl_->store->set(key, std::vector<std::uint8_t>(text.begin(), text.end()));
+    impl_->wait_for(key);
     return impl_->store->get(key);
   });
   if (std::string(expected.begin(), expected.end()) == text) return;
@@ -211,25 +225,11 @@ void Processes::abort() noexcept try {
   // The communicators are gone, as far as they can be.
 }
 
-int Processes::flags_before(int here) {
+int Processes::flags(int here) const {
   if (!impl_) return here;
-  return among_processes([&] {
-    int before = 0;
-    if (impl_->vote) {
-      impl_->vote->wait();
-      before = impl_->ballot.item<int>();
-    }
-    impl_->ballot = at::full({1}, here, at::kInt);
-    impl_->vote = impl_->reduce(impl_->ballot, c10d::ReduceOp::BOR);
-    return before;
-  });
-}
-
-bool Processes::any(bool here) const {
-  if (!impl_) return here;
-  const auto ballot = at::full({1}, here ? 1 : 0, at::kInt);
-  among_processes([&] { impl_->reduce(ballot, c10d::ReduceOp::MAX)->wait(); });
-  return ballot.item<int>() != 0;
+  const auto ballot = at::full({1}, here, at::kInt);
+  among_processes([&] { impl_->reduce(ballot, c10d::ReduceOp::BOR)->wait(); });
+  return ballot.item<int>();
 }
 
 c10d::ProcessGroup* Processes::group() const { return impl_ ? impl_->group.get() : nullptr; }

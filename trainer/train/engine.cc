@@ -107,6 +107,15 @@ struct Engine::Impl {
   /// Copies the batch to the memory that the captured step reads.
   void hold(const DeviceBatch& batch);
 
+  /// Keeps what the parts of a step change before its last one.
+  void keep_state() {
+    const at::NoGradGuard no_grad;
+    before.clear();
+    for (const auto& [name, tensor] : named_buffers(*model)) before.push_back(tensor.clone());
+    sums_before = sums.clone();
+    losses_before = losses;
+  }
+
   /// Seeds the device's random numbers, for dropout and the like.
   void seed(const StepPlace& place) const {
     const auto part = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
@@ -130,6 +139,10 @@ struct Engine::Impl {
   at::Tensor sums;           ///< sum and number of the finite losses; on the device until report()
   std::int64_t losses = 0;   ///< added since the last report, finite or not
   std::int64_t skipped = 0;  ///< steps, at the last report
+  /// Where a step has several parts, as it was before them: the model's buffers, and the losses.
+  std::vector<at::Tensor> before;
+  at::Tensor sums_before;
+  std::int64_t losses_before = 0;
 };
 
 at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
@@ -227,6 +240,7 @@ void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
   impl_->seed(place);
   impl_->model->train();
   if (place.part == 0) impl_->optimizer->set_lr(place.lr);
+  if (place.part == 0 && impl_->recipe.accumulate > 1) impl_->keep_state();
   if (impl_->graph) {
     impl_->hold(batch);
     const Range range("graph");
@@ -240,6 +254,17 @@ void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
 } catch (...) {
   rethrow_as_error(
       fmt::format("{} images of {} px at a time", batch.size, impl_->recipe.image_size));
+}
+
+void Engine::drop_parts() try {
+  const at::NoGradGuard no_grad;
+  const NamedTensors buffers = named_buffers(*impl_->model);
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    at::Tensor(buffers[i].second).copy_(impl_->before[i]);
+  impl_->sums.copy_(impl_->sums_before);
+  impl_->losses = impl_->losses_before;
+} catch (...) {
+  rethrow_as_error();
 }
 
 StepsReport Engine::report() try {

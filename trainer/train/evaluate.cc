@@ -8,6 +8,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/input/prefetcher.h"
@@ -85,10 +86,15 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
   engine.share_statistics();
   const auto scorer = task->scorer(dataset, {how.observer, how.limits});
   const auto add = [&](std::uint64_t done) {
-    reader::Loader loader(dataset, options);
-    Prefetcher batches(loader, how.device);
-    batches.start_epoch(0, done);
-    engine.evaluate(batches, *scorer, stop);
+    try {
+      const StopScope scope(stop);
+      reader::Loader loader(dataset, options);
+      Prefetcher batches(loader, how.device);
+      batches.start_epoch(0, done);
+      engine.evaluate(batches, *scorer, stop);
+    } catch (const Error& error) {  // a stop: below, where all processes hear of it
+      if (error.kind() != ErrorKind::kInterrupted || !stop.stop_requested()) throw;
+    }
   };
   // Each process scores an equal share of whole batches; the first process scores the rest.
   const auto together = static_cast<std::uint64_t>(options.batch_size * processes.size());

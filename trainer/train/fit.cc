@@ -41,7 +41,7 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 constexpr std::int64_t kReportSteps = 20;
 constexpr double kReportSeconds = 2;
 
-/// Flags that a process sends to the others at each step.
+/// What a process tells the others before each part of a step.
 enum Flag { kStop = 1, kReport = 2 };
 
 /// Aborts the processes' work on GPUs when an error ends the scope. Otherwise anything that waits
@@ -104,7 +104,8 @@ class Run {
     const StopExempt steps_are_finished;
     const auto start = Clock::now();
     if (!val_) note("there is no val or test split beside the training data, so nothing is scored");
-    reader::Loader loader(train_, loader_options());
+    const std::unique_ptr<reader::Loader> made = make_loader();
+    reader::Loader& loader = *made;
     const auto watching = watch_->loader(loader, *train_);
     Prefetcher batches(loader, options_.device);
     const AbortOnError leaving(processes());  // destroyed before `batches`: copies wait for steps
@@ -175,6 +176,12 @@ class Run {
     return std::max(1, available_cpus() / processes().local_size());
   }
 
+  /// Its threads obey a stop, unlike the steps.
+  std::unique_ptr<reader::Loader> make_loader() {
+    const StopScope scope(stop_);
+    return std::make_unique<reader::Loader>(train_, loader_options());
+  }
+
   reader::LoaderOptions loader_options() {
     reader::LoaderOptions loader;
     loader.batch_size = part_size(recipe(), processes());
@@ -223,19 +230,42 @@ class Run {
     for (const std::string& text : store_.take_notes()) note(text);
   }
 
-  /// One step of the optimiser.
-  void step(Prefetcher& batches) {
-    for (std::int64_t part = 0; part < recipe().accumulate; ++part) {
-      const std::optional<DeviceBatch> batch = batches.next();
-      if (!batch) {
-        throw Error(ErrorKind::kIo, "the data ended before the epoch", options_.data,
-                    "this is a bug in packhorse; please report it");
-      }
-      engine_->train(*batch, {.step = state_.step, .part = part, .lr = schedule_.at(state_.step)});
-      state_.done = batch->after.done;
+  /// Nothing when a stop was requested before the batch was there.
+  std::optional<DeviceBatch> wait_for_batch(Prefetcher& batches) const {
+    if (stop_.stop_requested()) return std::nullopt;
+    try {
+      const StopScope scope(stop_);
+      std::optional<DeviceBatch> batch = batches.next();
+      if (batch) return batch;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted && stop_.stop_requested()) return std::nullopt;
+      throw;
     }
+    throw Error(ErrorKind::kIo, "the data ended before the epoch", options_.data,
+                "this is a bug in packhorse; please report it");
+  }
+
+  /// One step of the optimiser. Returns false when one of the processes was to stop before it had
+  /// its batches: then all of them are as they were before the step. They agree before they
+  /// compute, since in the midst of it each waits for the others.
+  bool step(Prefetcher& batches) {
+    std::uint64_t done = state_.done;
+    for (std::int64_t part = 0; part < recipe().accumulate; ++part) {
+      const std::optional<DeviceBatch> batch = wait_for_batch(batches);
+      const bool late = seconds_since(mark_) > kReportSeconds;
+      const int flags = processes().flags((batch ? 0 : kStop) | (late ? kReport : 0));
+      if ((flags & kStop) != 0) {
+        if (part > 0) engine_->drop_parts();
+        return false;
+      }
+      if (part == 0 && (flags & kReport) != 0) take_stock(batches, true);
+      engine_->train(*batch, {.step = state_.step, .part = part, .lr = schedule_.at(state_.step)});
+      done = batch->after.done;
+    }
+    state_.done = done;
     ++state_.step;
     ++unread_steps_;
+    return true;
   }
 
   /// Reads the loss of the steps since the last time.
@@ -284,19 +314,13 @@ class Run {
     restart_clock(batches);
     while (epoch_step() < steps_per_epoch_) {
       watch_->before_step(state_.step);
-      step(batches);
-      const bool late = seconds_since(mark_) > kReportSeconds;
-      const int flags =
-          processes().flags_before((stop_.stop_requested() ? kStop : 0) | (late ? kReport : 0));
-      stopped_ = (flags & kStop) != 0;
+      stopped_ = !step(batches);
       const bool save_now =
           options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0;
       const bool ending = stopped_ || at_limit();
-      if (ending || save_now || (flags & kReport) != 0 || unread_steps_ == kReportSteps) {
-        take_stock(batches, true);
-      }
+      if (ending || save_now || unread_steps_ == kReportSteps) take_stock(batches, true);
       const bool whole = epoch_step() == steps_per_epoch_;
-      if (stopped_ || (ending && !whole)) {
+      if (ending && !whole) {
         save(false);
         return false;
       }

@@ -189,15 +189,14 @@ void ShardSamples::add_sample(const Open& sample, const Piece& image, const std:
   facts.size = image.size;
   facts.stamp = payloads_.stamp(file_);
   facts.locator = image.locator.value();
-  facts.label = label.empty() ? -1 : labels_.number_of(label);
   std::vector<Payloads::Field> fields;
   for (const Piece& piece : sample.pieces) {
     if (&piece == &image || piece.extension == kLabel || !wanted(piece.extension)) continue;
     const std::uint32_t number = field_number(piece.extension);
     fields.push_back({number, static_cast<std::uint32_t>(piece.size), piece.locator.value()});
-    facts.fields |= std::uint32_t{1} << number;
-    facts.field_bytes += static_cast<std::uint32_t>(piece.size);
+    if (!facts.add_field(number, piece.size)) return reject(image.path, naming::kFieldsTooLarge);
   }
+  facts.label = label.empty() ? -1 : labels_.number_of(label);
   if (!fields.empty()) payloads_.set_fields(*image.locator, fields);
   const std::string path = shard_ + '/' + image.path;
   const auto [directory, name] = naming::directory_and_name(path);

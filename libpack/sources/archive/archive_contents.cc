@@ -220,15 +220,22 @@ class ContentsReader {
       if (is_field[images_.facts(i).locator]) continue;
       const std::string path = images_.path_of(i);
       const auto [directory, name] = directory_and_name(path);
-      contents_.images.add(directory, name, with_fields(i));
+      const std::optional<EntryTable::Facts> facts = with_fields(i);
+      if (facts) {
+        contents_.images.add(directory, name, *facts);
+      } else {
+        reject(path, naming::kFieldsTooLarge);
+      }
     }
     for (const std::string& path : field_files_) {
       if (!companions_.at(path).taken) skip(path, naming::kFieldAlone);
     }
   }
 
-  EntryTable::Facts with_fields(std::size_t i) {
+  /// Nothing when its fields are too large.
+  std::optional<EntryTable::Facts> with_fields(std::size_t i) {
     EntryTable::Facts facts = images_.facts(i);
+    bool fit = true;
     const std::string path = images_.path_of(i);
     std::vector<Payloads::Field> found;
     for (std::uint32_t f = 0; f < fields_.size(); ++f) {
@@ -237,9 +244,9 @@ class ContentsReader {
       if (companion == companions_.end()) continue;
       companion->second.taken = true;
       found.push_back({f, companion->second.bytes, companion->second.locator});
-      facts.fields |= std::uint32_t{1} << f;
-      facts.field_bytes += companion->second.bytes;
+      fit = facts.add_field(f, companion->second.bytes) && fit;
     }
+    if (!fit) return std::nullopt;
     if (!found.empty()) payloads_.set_fields(facts.locator, found);
     return facts;
   }

@@ -190,7 +190,7 @@ class Reading {
   /// Returns false when the fields are too large.
   bool take_fields(const FolderItems& items, std::size_t image, std::vector<Verdict>& verdicts,
                    EntryTable::Facts& facts) const {
-    std::uint64_t bytes = 0;
+    bool fit = true;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (fields_[f].place) continue;
       const auto found = items.find(field_file(items.name(image), fields_[f].name));
@@ -200,13 +200,11 @@ class Reading {
       // name.
       const FolderItems::Item& item = items[*found];
       verdicts[*found] = Verdict::kTaken;
-      facts.fields |= std::uint32_t{1} << f;
-      bytes += item.size;
+      fit = facts.add_field(f, item.size) && fit;
       facts.stamp =
           mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(item.stamp)), item.size);
     }
-    facts.field_bytes = static_cast<std::uint32_t>(bytes);
-    return bytes == facts.field_bytes;
+    return fit;
   }
 
   const fs::path& source_;

@@ -111,9 +111,8 @@ class Attaching {
       const std::string path = naming::join(split.origin, below);
       found.clear();
       Verdict verdict = find_all(path, layout_.roots[s].place_of(path), found);
-      const std::uint64_t bytes = total(facts.field_bytes, found);
-      facts.field_bytes = static_cast<std::uint32_t>(bytes);
-      if (facts.field_bytes != bytes) verdict.problem = naming::kFieldsTooLarge;
+      for (const auto& [f, file] : found)
+        if (!facts.add_field(f, file->size)) verdict.problem = naming::kFieldsTooLarge;
       if (verdict.skipped) {
         split.skips.push_back({printable(below), naming::kInFieldFolder});
         return false;
@@ -122,15 +121,9 @@ class Attaching {
         split.rejects.push_back({printable(below), verdict.problem});
         return false;
       }
-      for (const auto& [f, file] : found) facts.fields |= std::uint32_t{1} << f;
       if (!found.empty()) take(facts, found);
       return true;
     });
-  }
-
-  static std::uint64_t total(std::uint64_t bytes, const FoundFields& found) {
-    for (const auto& [f, file] : found) bytes += file->size;
-    return bytes;
   }
 
   Verdict find_all(const std::string& image, const ImagePlace& place, FoundFields& found) {

@@ -250,19 +250,17 @@ class ListSource final : public Source {
   /// Takes over what an entry keeps of a row's fields. With fields, the locator is the row's
   /// offset.
   void take_fields(const ListRow& row, Pending& pending) const {
-    std::uint64_t bytes = 0, hash = 0;
+    std::uint64_t hash = 0;
     for (std::size_t f = 0; f < row.fields.size(); ++f) {
       if (row.fields[f].empty()) continue;
-      pending.facts.fields |= std::uint32_t{1} << f;
-      bytes += row.fields[f].size();
+      if (!pending.facts.add_field(f, row.fields[f].size()))
+        pending.problem = naming::kFieldsTooLarge;
       hash = hash * 31 + xxh3(as_bytes(row.fields[f]));
     }
     if (pending.facts.fields != 0) {
       pending.facts.locator = row.offset;
       pending.facts.stamp = mix_stamp(1, hash);
     }
-    if (bytes > ~std::uint32_t{0}) pending.problem = "its fields have more than 4 GiB together";
-    pending.facts.field_bytes = static_cast<std::uint32_t>(bytes);
   }
 
   void look_up(std::vector<Pending>& block) {

@@ -142,21 +142,19 @@ class ObjectsSource final : public Source {
     for (std::size_t i = 0; i < contents.images.size(); ++i) {
       EntryTable::Facts facts = contents.images.facts(i);
       const std::string path = contents.images.path_of(i);
-      std::uint64_t field_bytes = 0;
+      bool fits = true;
       for (std::size_t f = 0; f < fields.size(); ++f) {
         if (fields[f].place) continue;
         const auto found = companions.find(field_file(path, fields[f].name));
         if (found == companions.end()) continue;
         taken.insert(found->first);
         const RemoteFile& object = objects_[found->second];
-        facts.fields |= std::uint32_t{1} << f;
-        field_bytes += object.bytes;
+        fits = facts.add_field(f, object.bytes) && fits;
         facts.stamp = mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(object.stamp)),
                                 object.bytes);
         fields_of_[facts.locator].push_back({f, found->second});
       }
-      facts.field_bytes = static_cast<std::uint32_t>(field_bytes);
-      if (field_bytes != facts.field_bytes) {
+      if (!fits) {
         contents.others.push_back({path, {}, naming::kFieldsTooLarge});
         continue;
       }

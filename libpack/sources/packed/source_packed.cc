@@ -211,19 +211,18 @@ class PackedSource final : public Source {
                    EntryTable::Facts& facts) const {
     const auto held = part.dataset.index(shard);
     const ShardIndex& index = *held;
-    std::uint64_t bytes = 0, hash = 0;
+    std::uint64_t hash = 0;
     for (std::size_t f = 0; f < part.fields.size(); ++f) {
       if (part.fields[f] == kNotWanted || !index.has_field(row, f)) continue;
-      facts.fields |= std::uint32_t{1} << part.fields[f];
-      bytes += index.field_range(row, f).length;
+      if (!facts.add_field(part.fields[f], index.field_range(row, f).length)) {
+        throw Error(ErrorKind::kUnsupported,
+                    "a sample's extra fields have more than 4 GiB together",
+                    part.dataset.data_path(shard), "choose fewer with `fields=`",
+                    std::string(index.key(row)));
+      }
       hash = hash * 31 + index.field_hash(row, f);
     }
     if (facts.fields != 0) facts.stamp = mix_stamp(facts.stamp, hash);
-    facts.field_bytes = static_cast<std::uint32_t>(bytes);
-    if (bytes == facts.field_bytes) return;
-    throw Error(ErrorKind::kUnsupported, "a sample's extra fields have more than 4 GiB together",
-                part.dataset.data_path(shard), "choose fewer with `fields=`",
-                std::string(index.key(row)));
   }
 
   static void read_fields(const Part& part, std::size_t sample, Input& out) {

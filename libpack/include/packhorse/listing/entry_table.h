@@ -46,6 +46,9 @@ class EntryTable {
     std::int64_t label = 0;
     std::uint32_t field_bytes = 0;  ///< bytes of all extra fields together
     std::uint32_t fields = 0;       ///< bit f: it has field f of Listing::fields
+
+    /// Adds a field. Returns false, and changes nothing, when all have more than 4 GiB together.
+    [[nodiscard]] bool add_field(std::size_t field, std::uint64_t bytes);
   };
   struct Entry : Facts {
     std::string path;  ///< relative to the split's root; bytes as the file system has them

@@ -89,6 +89,24 @@ TEST_CASE("source archive: keeps no NumPy file behind another image") {
         Names{"a/1.npy=0", "b/2.npy=1"});
 }
 
+TEST_CASE(
+    "source archive: fields of less than 4 GiB together are taken, and larger ones a reject") {
+  constexpr std::uint64_t kHalf = std::uint64_t{2} << 30;
+  const TemporaryDirectory root;
+  const auto list = [&](std::uint64_t last) {
+    test::put_tar_with_holes(root / "a.tar", {{"c/1.jpg", kImage}, {"c/2.jpg", kImage}},
+                             {{"c/1.a", kHalf - 10}, {"c/1.b", kHalf}, {"c/1.c", last}});
+    return list_archive(root / "a.tar", with_fields({"a", "b", "c"})).splits.at(0);
+  };
+  const SplitListing most = list(9);
+  REQUIRE(most.entries.size() == 2);
+  CHECK(most.entries[0].field_bytes == 0xffffffff);
+  const SplitListing more = list(10);
+  CHECK(entries(more) == Names{"c/2.jpg=0"});
+  CHECK(rejects(more) == Names{"c/1.jpg: its extra fields have more than 4 GiB together"});
+  CHECK(more.skips.empty());
+}
+
 TEST_CASE("source archive: one folder around everything is taken off") {
   CHECK(entries(list_of({{"all/a/1.jpg", "x"}, {"all/b/2.jpg", "x"}, {"README", "x"}}).splits[0]) ==
         Names{"a/1.jpg=0", "b/2.jpg=1"});

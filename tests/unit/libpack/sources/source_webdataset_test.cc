@@ -79,6 +79,26 @@ TEST_CASE("source webdataset: members beside image and label are fields, by name
   CHECK(shards.listing.seen() == 2);
 }
 
+TEST_CASE(
+    "source webdataset: fields of less than 4 GiB together are taken, and larger ones a reject") {
+  constexpr std::uint64_t kHalf = std::uint64_t{2} << 30;
+  const TemporaryDirectory root;
+  const auto list = [&](std::uint64_t last) {
+    test::put_tar_with_holes(root / "s0.tar",
+                             {{"0.jpg", "x"}, {"0.cls", "cat"}, {"1.jpg", "y"}, {"1.cls", "dog"}},
+                             {{"1.a", kHalf - 10}, {"1.b", kHalf}, {"1.c", last}});
+    return open_source(root.path(), "webdataset")->list({});
+  };
+  const Listing most = list(9);
+  REQUIRE(most.splits.at(0).entries.size() == 2);
+  CHECK(most.splits[0].entries[1].field_bytes == 0xffffffff);
+  const Listing more = list(10);
+  CHECK(entries(more.splits.at(0)) == Names{"s0.tar/0.jpg=0"});
+  CHECK(rejects(more.splits[0]) ==
+        Names{"s0.tar/1.jpg: its extra fields have more than 4 GiB together"});
+  CHECK(more.classes == Names{"cat"});
+}
+
 TEST_CASE("source webdataset: members are put together by WebDataset's rule, name by name") {
   struct Row {
     Names members;  ///< each holds its own name, a .cls the label 0

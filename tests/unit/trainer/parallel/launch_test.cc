@@ -97,7 +97,7 @@ TEST_CASE("processes: one alone sums, votes and agrees with itself") {
   Processes alone;
   CHECK(alone.first());
   CHECK(alone.size() == 1);
-  CHECK(alone.flags_before(2) == 2);
+  CHECK(alone.flags(2) == 2);
   CHECK(alone.any(true));
   CHECK_FALSE(alone.any(false));
   alone.check_same("settings", "x");

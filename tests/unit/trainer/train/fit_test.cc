@@ -6,6 +6,8 @@
 
 #include "packhorse/base/file.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/train/engine.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "support/support.h"
 #include "unit/trainer/toy_set.h"
@@ -38,15 +40,16 @@ struct Toy {
   test::TemporaryDirectory directory;
 };
 
+bool same(const NamedTensors& x, const NamedTensors& y) {
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i].first != y[i].first || !x[i].second.equal(y[i].second)) return false;
+  }
+  return true;
+}
+
 bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
   const Checkpoint left = read_checkpoint(a), right = read_checkpoint(b);
-  const auto same = [](const NamedTensors& x, const NamedTensors& y) {
-    if (x.size() != y.size()) return false;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (x[i].first != y[i].first || !x[i].second.equal(y[i].second)) return false;
-    }
-    return true;
-  };
   for (const auto& [slot, tensors] : left.optimizer) {
     if (!same(tensors, right.optimizer.at(slot))) return false;
   }
@@ -175,19 +178,62 @@ TEST_CASE("fit: a run resumed in the middle of an epoch ends with the same param
 TEST_CASE("fit: a requested stop saves, and resuming ends as if nothing had happened") {
   const Toy toy;
   fit(toy.options("whole"));
-  std::stop_source stop;
-  stop.request_stop();  // so each call does one step
-  CHECK(fit(toy.options("parts"), {}, stop.get_token()).stopped);
   FitOptions options = toy.options("parts");
-  options.resume = true;
-  for (int step = 2; step <= 6; ++step) {
-    const FitResult result = fit(options, {}, stop.get_token());
+  options.checkpoint_every = 1;
+  for (int step = 1; step <= 6; ++step) {
+    std::stop_source stop;
+    FitEvents events;
+    events.step = [&](const StepReport&) { stop.request_stop(); };  // so each call does one step
+    const FitResult result = fit(options, events, stop.get_token());
+    options.resume = true;
     CHECK(result.stopped);
     CHECK(result.steps == step);
     CHECK(read_run_state(toy.directory / "parts/last.pt").step == step);
   }
   CHECK(fit(options).epochs == 3);
   CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+}
+
+TEST_CASE("fit: a stop before the first step leaves a run that can be resumed") {
+  const Toy toy;
+  fit(toy.options("whole"));
+  std::stop_source stop;
+  stop.request_stop();
+  FitOptions options = toy.options("parts", 1);
+  const FitResult result = fit(options, {}, stop.get_token());
+  CHECK(result.stopped);
+  CHECK(result.steps == 0);
+  options.resume = true;
+  CHECK(fit(options).epochs == 3);
+  CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+}
+
+TEST_CASE("engine: parts of a step that are dropped leave nothing") {
+  const Toy toy;
+  const auto dataset = reader::Dataset::open(toy.directory / "data/train");
+  RecipeChoices choices = toy.options("").recipe;
+  choices.accumulate = 2;
+  const Recipe recipe = resolve(choices, default_recipe(choices));
+  Engine engine(recipe, 3, {});
+  reader::LoaderOptions options;
+  options.batch_size = 8;
+  options.workers = 0;
+  make_task(recipe)->read_for_training(options);
+  reader::Loader loader(dataset, options);
+  Prefetcher batches(loader, {});
+  batches.start_epoch(0);
+  const auto train = [&](std::int64_t part) {
+    engine.train(*batches.next(), {.step = 0, .part = part, .lr = 0.1});
+  };
+  const Checkpoint before = engine.snapshot({});
+  train(0);
+  CHECK_FALSE(same(before.model, engine.snapshot({}).model));  // running statistics
+  engine.drop_parts();
+  CHECK(same(before.model, engine.snapshot({}).model));
+  CHECK(engine.report().loss == 0);
+  train(0);
+  train(1);
+  CHECK(engine.report().loss > 0);
 }
 
 TEST_CASE("fit: a requested stop without anywhere to save to is an error") {

@@ -39,7 +39,8 @@ std::optional<Launch> find_launch(
 /// the same functions in the same order. One thread at a time.
 ///
 /// Errors: when another process is gone, or does not reach the same call within `timeout`, every
-/// call throws Error(kIo) that says so. A process that fails need not tell the others.
+/// call throws Error(kIo) that says so, or Error(kInterrupted) where the thread was to stop: the
+/// others have stopped then, too. A process that fails need not tell the others.
 class Processes {
  public:
   /// Makes a process alone: every call returns at once.
@@ -68,11 +69,10 @@ class Processes {
   /// `what` says what must agree.
   void check_same(const std::string& what, const std::string& text) const;
 
-  /// The bits that any process set in the call before this one (0 in the first call), without
-  /// waiting for the others. All processes get the same answers. A process alone gets `here`.
-  int flags_before(int here);
+  /// The bits that any process sets in this call.
+  int flags(int here) const;
   /// Whether any process says yes in this call.
-  bool any(bool here) const;
+  bool any(bool here) const { return flags(here ? 1 : 0) != 0; }
 
   /// Waits, on the host, until all processes are here. Work queued on a GPU before this will then
   /// end, since each process has queued its part. Without this, a device could wait for ever for a

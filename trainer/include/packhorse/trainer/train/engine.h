@@ -54,6 +54,8 @@ class Engine {
   /// Runs forward and backward, and after the last part of a step also one step of the optimiser.
   /// On a GPU it returns when all of that is queued.
   void train(const DeviceBatch& batch, const StepPlace& place);
+  /// Undoes the parts of a step whose last part does not come.
+  void drop_parts();
   /// Waits for the device and for the other processes. Throws Error(kUnsupported) when a loss or a
   /// gradient was not a finite number (unless Recipe::non_finite says to skip those), or when no
   /// scale keeps float16 finite. A step whose gradients are not finite changes no parameter.

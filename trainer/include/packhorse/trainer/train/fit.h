@@ -78,9 +78,10 @@ struct FitResult {
 /// Several processes call fit() with the same options. A step's batch is split between them; the
 /// first process writes and calls `events`.
 ///
-/// When `stop` is requested in any process, all finish the step, last.pt is saved, and the result
-/// says `stopped`. Without `out`, or when only the scores of a finished run were wanted,
-/// Error(kInterrupted) is thrown instead.
+/// When `stop` is requested in any process, all finish a step that they compute, or leave out one
+/// whose batch one of them waits for; last.pt is saved, and the result says `stopped`. A stop in
+/// one process does not end another's wait for a batch. Without `out`, or when only the scores of a
+/// finished run were wanted, Error(kInterrupted) is thrown instead.
 ///
 /// Throws Error: kUsage, kNotFound, kExists (out holds a run already), kCorrupt (damaged data),
 /// kUnsupported (the loss is not finite), kIo (also when another process is gone), kNoSpace.

@@ -7,7 +7,7 @@ from common.data import MAKERS, made_once, measured
 from common.environment import ROOT
 from common.inputs import AsIs, Packed, PeerPacked
 from common.suite import Entry, by_name
-from contenders import PACKED_SHARD_BYTES, TO_DISK, UPLOAD, FETCHERS, fetchers, loader, packers
+from programs import PACKED_SHARD_BYTES, TO_DISK, UPLOAD, FETCHERS, fetchers, loader, packers
 from session import RemoteSuite
 
 DELAYS = (1, 20, 100)  # ms for a round trip

@@ -342,7 +342,7 @@ void account(PackReport& report, const PackJob& job) {
   add_skips(job.listing.skips, "");
   report.classes = job.listing.classes;
   report.detected = job.listing.detected;
-  report.notes = job.listing.notes;
+  for (const std::string& note : job.listing.notes) report.notes.push_back(spelled(note));
   report.notes.insert(report.notes.end(), job.selection.notes.begin(), job.selection.notes.end());
   report.duplicates = job.selection.duplicates;
   ObjectCounts objects;

@@ -182,10 +182,11 @@ void refuse_undecodable(const Dataset& dataset, const BadSampleOptions& bad, Pix
   for (const auto& [reason, count] : found)
     what += (what.ends_with(": ") ? "" : ", ") + std::to_string(count) + " " + reason;
   for (const std::string& reason : inside) what += (what.ends_with(": ") ? "" : ", ") + reason;
-  throw Error(ErrorKind::kUnsupported, what, {},
-              "install what is missing, or pack them where they can be decoded, with "
-              "`image=resize` or `image=raw`; what is no colours is read as bands (`bands=`, or "
-              "`packhorse-train fit --channels`)");
+  throw Error(
+      ErrorKind::kUnsupported, what, {},
+      "install what is missing, or pack them where they can be decoded, with "
+      "`image=resize` or `image=raw`; what is no colours is read as bands (bands= in Python, "
+      "`packhorse-train fit --channels`)");
 }
 
 }  // namespace packhorse::reader

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "jpeg/kernels/zigzag.h"
+#include "jpeg/kernels/quantisation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/decode/scan_blocks.cc"

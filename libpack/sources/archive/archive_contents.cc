@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "listing/field_names.h"
-#include "listing/globs.h"
+#include "listing/names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"

@@ -1,4 +1,4 @@
-#include "storage/dataset/object_pieces.h"
+#include "storage/dataset/object_copy.h"
 
 #include <stdexcept>
 

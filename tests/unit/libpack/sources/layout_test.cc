@@ -8,6 +8,7 @@
 #include "listing/names.h"
 #include "listings.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "sources/layout/folder_roles.h"
 #include "support/support.h"
 
@@ -31,7 +32,21 @@ SourceContents contents_of(const Names& paths) {
   return contents;
 }
 
+/// Readings name options as they are typed.
+class AsTyped {
+ public:
+  AsTyped() {
+    spell_options([](std::string_view name, std::string_view value) {
+      std::string text = "--" + std::string(name);
+      std::replace(text.begin(), text.end(), '_', '-');
+      return value.empty() ? text : text + " " + naming::shell_word(std::string(value));
+    });
+  }
+  ~AsTyped() { spell_options(nullptr); }
+};
+
 Layout layout_with(const Names& paths, const ListOptions& options = {}) {
+  const AsTyped as_typed;
   return find_layout(contents_of(paths), {options.fields, "source"}, options, "source");
 }
 
@@ -241,6 +256,7 @@ TEST_CASE("layout: an archive beside folders of images is read, or left out by n
   const auto with_archive = [](const Names& paths, const std::string& archive) {
     SourceContents contents = contents_of(paths);
     contents.others.push_back({archive, naming::kNotAnImage, {}});
+    const AsTyped as_typed;
     return find_layout(contents, {}, {}, "source");
   };
   const Names folders = images_in({"a", "b"}), splits = images_in({"train/a", "train/b"});

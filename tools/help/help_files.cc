@@ -88,7 +88,7 @@ std::string bash_completion(const CLI::App& program) {
 # Offers these words for $cur, and no files.
 _packhorse_offer() {{
   compopt +o default 2>/dev/null
-  COMPREPLY=($(compgen -W "$1" -- "$cur"))  # as zsh, too, reads it
+  COMPREPLY=($(compgen -W "$1" -- "$cur")) || :  # zsh has no mapfile
 }}
 
 _{1}() {{

@@ -2,7 +2,6 @@
 
 #include "pack_bindings.h"
 #include "packhorse/targets/run_lengths.h"
-#include "python/src/pack_bindings.h"
 
 namespace packhorse::python {
 

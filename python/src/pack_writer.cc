@@ -6,7 +6,6 @@
 #include "packhorse/base/error.h"
 #include "packhorse/packing/dataset_writer.h"
 #include "packhorse/reports/pack_report.h"
-#include "python/src/pack_bindings.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

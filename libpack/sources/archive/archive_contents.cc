@@ -6,7 +6,6 @@
 
 #include "listing/field_names.h"
 #include "listing/names.h"
-#include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 

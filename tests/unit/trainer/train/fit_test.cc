@@ -7,6 +7,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
 #include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/engine.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "support/support.h"

@@ -1,8 +1,7 @@
-#include "storage/dataset/object_copy.h"
-
 #include <stdexcept>
 
 #include "packhorse/base/error.h"
+#include "storage/dataset/object_copy.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -12,9 +12,9 @@ from python_support import BIN, ROOT, SHAPES
 # Names of options that are stored in datasets (the rules of skips, the reasons of rejects) keep the words they had.
 STORED = {"names.h", "select.cc", "replay.cc", "image_header.cc", "label_pattern.cc", "scan_shard.cc"}
 # Commands that are printed for a shell, of ours or of others.
-COMMANDS = {"summary.cc", "annotated_kind.cc", "beside_images.cc", "coco_folder.cc", "hf_folder.cc", "yolo_source.cc", "static_keys.cc"}
+COMMANDS = {"summary.cc", "annotated_kind.cc", "beside_images.cc", "coco_folder.cc", "hf_folder.cc", "yolo_source.cc", "keys.cc"}
 A_COMMAND = re.compile(r"packhorse(?:-train)? [a-z]|`(?:pack|unpack) --|^--[a-z]+`")
-OF_TOOLS = {"--bind", "--cold"}
+OF_TOOLS = {"--cold"}
 
 
 def table():

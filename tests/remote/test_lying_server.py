@@ -135,15 +135,6 @@ def test_an_index_that_a_manifest_says_is_huge_is_refused(server, dataset, tmp_p
     assert result.code in (FAILED, DAMAGE) and "bytes" in result.err + result.out, result
 
 
-def test_an_index_of_4_gib_is_asked_for_and_a_byte_more_is_not(server, dataset):
-    for bytes, refused in ((4 << 30, False), ((4 << 30) + 1, True)):
-        claim_index(dataset, bytes)
-        server.put_folder(dataset, "packed")
-        server.claims[next(key for key in server.objects if key.endswith(".index"))] = bytes
-        result = run_bounded(server, "stats", server.s3("packed"), "--no-cache", disk=MANY)
-        assert result.code in (FAILED, DAMAGE) and ("at most 4 GiB" in result.err) == refused, result
-
-
 def test_a_sample_that_an_index_says_is_huge_is_an_error_of_its_own(server, dataset):
     def edit(index):
         index.put(forge.RANGES, 0, 8, "Q", HUGE)

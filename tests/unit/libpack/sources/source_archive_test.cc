@@ -94,13 +94,10 @@ TEST_CASE(
   constexpr std::uint64_t kHalf = std::uint64_t{2} << 30;
   const TemporaryDirectory root;
   const auto list = [&](std::uint64_t last) {
-    test::put_tar_with_holes(root / "a.tar",
-                             {{"c/1.jpg", kImage},
-                              {"c/2.jpg", kImage},
-                              {"c/2.a", "x"},
-                              {"c/2.b", "x"},
-                              {"c/2.c", "x"}},
-                             {{"c/1.a", kHalf - 10}, {"c/1.b", kHalf}, {"c/1.c", last}});
+    test::put_tar_with_holes(
+        root / "a.tar",
+        {{"c/1.jpg", kImage}, {"c/2.jpg", kImage}, {"c/2.a", "x"}, {"c/2.b", "x"}, {"c/2.c", "x"}},
+        {{"c/1.a", kHalf - 10}, {"c/1.b", kHalf}, {"c/1.c", last}});
     return list_archive(root / "a.tar", with_fields({"a", "b", "c"})).splits.at(0);
   };
   const SplitListing most = list(9);

@@ -149,11 +149,15 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   }
   const std::string name = name_of_job(job);
   std::optional<Staging> held;
-  held.emplace(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
-               options.staging);
-  if (!job.target && !options.overwrite && fs::exists(fs::symlink_status(out))) {
+  const auto hold = [&]() -> Staging& {
+    return held.emplace(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
+                        options.staging);
+  };
+  hold();
+  while (!job.target && !options.overwrite && fs::exists(fs::symlink_status(out))) {
     held.reset();  // another has published it since prepare(), and nothing is left to do here
     check_target(source, out, options.overwrite);
+    hold();  // it has gone again
   }
   Staging& staging = *held;
   const TargetEnd target_end{job.target};

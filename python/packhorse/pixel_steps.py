@@ -18,16 +18,18 @@ class PixelStep(_reader.PixelStep):
         return hash(repr(self))
 
 
-def _numbers(value: Any) -> list[float] | None:
+def _numbers(parameter: str, value: Any) -> list[float] | None:
     if value is None:
         return None
+    if isinstance(value, str):
+        raise TypeError(f"{parameter or 'a parameter'}={value!r}: give numbers, or None where the step allows it")
     return [float(number) for number in value] if isinstance(value, (tuple, list)) else [float(value)]
 
 
 def _class(name: str, summary: str, parameters: list) -> type:
     def initialise(self, *values: Any, **named: Any) -> None:
         given = [("", value) for value in values] + list(named.items())
-        PixelStep.__init__(self, name, [(parameter, _numbers(value)) for parameter, value in given])
+        PixelStep.__init__(self, name, [(parameter, _numbers(parameter, value)) for parameter, value in given])
 
     usual = {parameter: value if value is None else tuple(value) for parameter, value in parameters}
     initialise.__signature__ = inspect.Signature(  # what help() and editors show

@@ -188,7 +188,9 @@ def test_senseless_options_are_usage_errors(inputs):
         "--workers -1",
         *(f"--size {size}" for size in ("0", "32x", "x32", "32x16x8", "+32", "16385", "32x16")),
         "--augment dream",
-        *(f"--work read {other}" for other in ("--targets", "--augment letterbox", "--size 32")),
+        "--pixel-steps ColorJiter(0.4)",
+        "--pixel-steps ColorJitter(0.4",
+        *(f"--work read {other}" for other in ("--targets", "--augment letterbox", "--size 32", "--pixel-steps ColorJitter(0.4)")),
     ):
         refused("bench", inputs / "wds", *options.split(), code=2)
 
@@ -243,6 +245,14 @@ def test_whole_pictures_are_made_with_their_objects(runs, with_objects, augment,
     assert found["objects"] == OBJECTS if pictures == 1 else OBJECTS < found["objects"] < pictures * OBJECTS
     out = packhorse("bench", with_objects, *options).out
     assert f"\n{augment}, 48 x 64 pixels, objects an image: {found['objects'] / 40:.1f}\n" in out
+
+
+def test_pixel_steps_are_those_that_are_given(runs):
+    steps = "RandomErasing(0.25), ColorJitter(brightness=0.4)"
+    (found,) = runs("wds", "--size", "32", "--pixel-steps", steps, *ONCE)
+    assert found["pixel_steps"] == "RandomErasing(p=0.25), ColorJitter(brightness=0.4)"
+    (plain,) = runs("wds", "--size", "32", *ONCE)
+    assert "pixel_steps" not in plain
 
 
 def test_a_mosaic_reads_four_pictures_for_each_image(runs, with_objects):

@@ -119,3 +119,5 @@ def test_pixel_steps_have_a_text_that_means_the_same(packed):
     ]:
         with pytest.raises(packhorse.errors.UsageError, match=words):
             nonsense()
+    with pytest.raises(TypeError, match="value='random': give numbers, or None"):
+        packhorse.RandomErasing(value="random")

@@ -54,6 +54,15 @@ def assert_same(a, b):
     assert all(one[name].equal(two[name]) for name in one)
 
 
+def test_pixel_steps_change_what_is_trained_on(packed, tmp_path):
+    steps = {"plain": [], "again": [], "changed": ["--pixel-steps", "ColorJitter(0.8), RandomErasing(1)"]}
+    for name, options in steps.items():
+        fit(packed, tmp_path / name, "--epochs", "1", "--workers", "2", *options)
+    assert_same(tmp_path / "plain", tmp_path / "again")
+    plain, changed = tensors(tmp_path / "plain"), tensors(tmp_path / "changed")
+    assert not any(plain[name].equal(changed[name]) for name in plain if name.endswith("weight"))
+
+
 def assert_learnt(run, report, data, epochs):
     """The loss falls, and eval repeats the last figures."""
     log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]

@@ -47,7 +47,18 @@ TEST_CASE("recipe: survives JSON") {
   recipe.mixup_alpha = 0.2;
   recipe.sync_bn = true;
   recipe.seed = 1u << 31;
+  recipe.pixel_steps = "ColorJitter(hue=0.1), RandomErasing(0.25)";
   CHECK(nlohmann::json(recipe).get<Recipe>() == recipe);
+}
+
+TEST_CASE("recipe: those from before pixel steps had a text mean the same steps") {
+  nlohmann::json json = default_recipe(find_arch("smallnet"));
+  json.erase("pixel_steps");
+  CHECK(json.get<Recipe>().pixel_steps.empty());
+  json["color_jitter"] = 0.4;
+  json["erasing"] = 0.25;
+  CHECK(reader::parse_pixel_steps(json.get<Recipe>().pixel_steps) ==
+        reader::parse_pixel_steps("ColorJitter(0.4, 0.4, 0.4, 0.1), RandomErasing(0.25)"));
 }
 
 TEST_CASE("recipe: nonsense is a usage error") {

@@ -57,8 +57,9 @@ TEST_CASE("recipe: those from before pixel steps had a text mean the same steps"
   CHECK(json.get<Recipe>().pixel_steps.empty());
   json["color_jitter"] = 0.4;
   json["erasing"] = 0.25;
-  CHECK(reader::parse_pixel_steps(json.get<Recipe>().pixel_steps) ==
-        reader::parse_pixel_steps("ColorJitter(0.4, 0.4, 0.4, 0.1), RandomErasing(0.25)"));
+  CHECK(text_of(reader::parse_pixel_steps(json.get<Recipe>().pixel_steps)) ==
+        "ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1), "
+        "RandomErasing(p=0.25)");
 }
 
 TEST_CASE("recipe: nonsense is a usage error") {

@@ -9,7 +9,7 @@
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/reports/report_json.h"
+#include "reports/report_json.h"
 
 namespace packhorse::bench {
 

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <set>
 
+#include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 #include "walkers/walker.h"
 
 /// The lines of a description, in their order:

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/printable.h"
+#include "base/stop.h"
+#include "dataset/shard_index.h"
 #include "labels/label_file.h"
 #include "labels/shard_labels.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/sample.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

@@ -9,11 +9,11 @@
 #include <unordered_set>
 
 #include "adopting/describe.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 

@@ -7,7 +7,7 @@
 
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

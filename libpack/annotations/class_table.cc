@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

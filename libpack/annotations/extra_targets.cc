@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "annotations/coco_file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "labels/given_labels.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/targets/label_image.h"
 
 namespace packhorse {

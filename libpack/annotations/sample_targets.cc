@@ -11,12 +11,12 @@
 #include "annotations/json_values.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -5,8 +5,8 @@
 
 #include "archive/tar_header.h"
 #include "base/ascii.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "packhorse/base/secrets.h"
+#include "base/secrets.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/scratch_file.h"
+#include "base/scratch_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "packhorse/base/secrets.h"
+#include "base/secrets.h"
 
 #include <algorithm>
 #include <cctype>

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 

@@ -1,12 +1,12 @@
-#include "packhorse/codecs/colour_rows.h"
+#include "codecs/colour_rows.h"
 
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "base/stop.h"
 #include "codecs/cmyk.h"
 #include "codecs/codec.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

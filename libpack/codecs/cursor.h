@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
 /// Private to libpack/codecs: what the readers of headers share.
 namespace packhorse::codecs {

@@ -1,11 +1,11 @@
 #include "codecs/described_image.h"
 
+#include "base/stop.h"
 #include "codecs/codec.h"
+#include "codecs/colour_rows.h"
+#include "image/npy.h"
+#include "jpeg/decode/coefficients.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/image/npy.h"
-#include "packhorse/jpeg/coefficients.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
 #include <algorithm>
 #include <array>

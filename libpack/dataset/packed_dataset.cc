@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
 #include "base/zstd_frame.h"
+#include "dataset/class_list.h"
 #include "dataset/shard_pool.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/dataset/shard_index.h"
+#include "dataset/shard_index.h"
 
 #include <algorithm>
 #include <array>
@@ -6,13 +6,13 @@
 #include <cstring>
 #include <limits>
 
+#include "base/file.h"
 #include "base/xxh3.h"
 #include "base/zstd_frame.h"
 #include "dataset/index_rows.h"
+#include "image/npy.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse {
 

@@ -5,13 +5,13 @@
 #include <optional>
 #include <set>
 
+#include "base/option.h"
+#include "base/printable.h"
 #include "labels/label_file.h"
 #include "labels/label_names.h"
 #include "labels/label_pattern.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

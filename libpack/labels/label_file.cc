@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

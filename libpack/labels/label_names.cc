@@ -4,10 +4,10 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/printable.h"
+#include "base/secrets.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
 
 namespace packhorse {
 

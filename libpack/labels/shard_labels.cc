@@ -5,11 +5,11 @@
 #include <set>
 
 #include "base/ascii.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

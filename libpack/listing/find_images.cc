@@ -1,4 +1,4 @@
-#include "packhorse/listing/find_images.h"
+#include "listing/find_images.h"
 
 #include <algorithm>
 #include <utility>

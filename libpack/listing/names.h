@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 /// What names mean in a tree of class folders, be it on disk or in an archive.
 namespace packhorse::naming {

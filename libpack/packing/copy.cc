@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
+#include "formats/dataset_card.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/formats/dataset_card.h"
 #include "packing/remote_target.h"
 #include "packing/staging.h"
 

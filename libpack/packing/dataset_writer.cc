@@ -6,11 +6,11 @@
 #include <chrono>
 
 #include "annotations/extra_targets.h"
+#include "base/file.h"
+#include "base/stop.h"
+#include "codecs/image_header.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/targets/target_options.h"
 #include "packing/added_labels.h"
 #include "packing/added_samples.h"
 #include "packing/pack_job.h"

@@ -9,14 +9,14 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/mounts.h"
+#include "base/option.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
-#include "packhorse/packing/option_table.h"
+#include "packing/option_table.h"
 #include "packing/pack_job.h"
 
 namespace packhorse {

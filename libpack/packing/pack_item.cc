@@ -4,12 +4,12 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/hash.h"
+#include "base/stop.h"
 #include "codecs/described_image.h"
+#include "codecs/image_header.h"
+#include "codecs/png/png_encode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/codecs/png_encode.h"
 #include "packhorse/targets/label_image.h"
 
 namespace packhorse {

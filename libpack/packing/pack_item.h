@@ -8,9 +8,9 @@
 
 #include "packhorse/dataset/sample.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/sources/source.h"
-#include "packhorse/targets/pixel_map.h"
-#include "packhorse/transforms/transform.h"
+#include "sources/source.h"
+#include "targets/pixel_map.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -10,15 +10,15 @@
 #include <map>
 #include <mutex>
 
+#include "base/file.h"
+#include "base/option.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/class_list.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/base/version.h"
-#include "packhorse/dataset/class_list.h"
 #include "packing/pack_shard.h"
 #include "packing/receipt.h"
 #include "packing/task_note.h"

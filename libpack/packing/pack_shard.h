@@ -11,9 +11,9 @@
 #include "packhorse/base/progress.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/packing/plan.h"
-#include "packhorse/sources/source.h"
+#include "packing/plan.h"
 #include "packing/read_ahead.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

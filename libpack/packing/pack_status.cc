@@ -7,10 +7,10 @@
 #include <chrono>
 #include <utility>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
 #include "packhorse/base/version.h"
 #include "packhorse/packing/pack.h"
 #include "packing/receipt.h"

@@ -5,10 +5,10 @@
 
 #include "annotations/sample_targets.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "codecs/image_header.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/codecs/image_header.h"
 #include "packing/pack_job.h"
 #include "packing/reasons.h"
 

@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/secrets.h"
+#include "dataset/class_list.h"
+#include "dataset/shard_index.h"
+#include "formats/dataset_card.h"
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/secrets.h"
 #include "packhorse/base/version.h"
-#include "packhorse/dataset/class_list.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/formats/dataset_card.h"
 
 namespace packhorse {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "packhorse/packing/pack.h"
-#include "packhorse/packing/plan.h"
 #include "packing/pack_shard.h"
+#include "packing/plan.h"
 #include "packing/remote_target.h"
 #include "packing/staging.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/packing/preview.h"
+#include "packing/preview.h"
 
 namespace packhorse {
 

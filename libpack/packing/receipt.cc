@@ -1,9 +1,9 @@
 #include "packing/receipt.h"
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
 #include "packhorse/base/version.h"
 
 namespace packhorse {

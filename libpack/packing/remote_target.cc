@@ -6,13 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/stop.h"
+#include "dataset/shard_index.h"
+#include "formats/dataset_card.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/formats/dataset_card.h"
 #include "packing/pack_shard.h"
 
 namespace packhorse {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/remote_files.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
 #include "packing/staging.h"
 
 namespace packhorse {

@@ -3,8 +3,8 @@
 
 #include <bit>
 
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packing/pack_job.h"
 
 namespace packhorse {

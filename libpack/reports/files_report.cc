@@ -1,4 +1,4 @@
-#include "packhorse/reports/files_report.h"
+#include "reports/files_report.h"
 
 #include <nlohmann/json.hpp>
 

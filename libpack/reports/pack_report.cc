@@ -1,9 +1,9 @@
-#include "packhorse/reports/pack_report.h"
+#include "reports/pack_report.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/reports/summary_report.h"
+#include "reports/summary_report.h"
 
 #include <nlohmann/json.hpp>
 

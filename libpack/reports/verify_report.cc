@@ -1,4 +1,4 @@
-#include "packhorse/reports/verify_report.h"
+#include "reports/verify_report.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
 
 namespace packhorse {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "packhorse/sources/source.h"
 #include "sources/layout/source_contents.h"
+#include "sources/source.h"
 
 /// The kinds of source, each in a folder of its own: what tells it, and what opens it.
 namespace packhorse {

@@ -1,15 +1,15 @@
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 #include <algorithm>
 #include <array>
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/choices.h"
+#include "base/file.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "sources/annotated/annotated_kind.h"
 #include "sources/annotated/annotated_readings.h"
 #include "sources/kinds.h"

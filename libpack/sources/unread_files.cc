@@ -9,12 +9,12 @@
 #include "archive/archive_scan.h"
 #include "base/ascii.h"
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "codecs/image_header.h"
+#include "formats/foreign_shard.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/targets/pixel_map.h"
+#include "targets/pixel_map.h"
 
 #include <algorithm>
 #include <cmath>

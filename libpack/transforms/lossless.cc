@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "codecs/codec.h"
+#include "codecs/png/png_encode.h"
+#include "codecs/webp/webp_encode.h"
 #include "image/picture.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/png_encode.h"
-#include "packhorse/codecs/webp_encode.h"
 #include "transforms/transforms.h"
 
 namespace packhorse::transforms {

@@ -1,6 +1,6 @@
+#include "jpeg/decode/marker_segments.h"
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/jpeg/segments.h"
 #include "transforms/transforms.h"
 
 namespace packhorse::transforms {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "packhorse/transforms/transform.h"
+#include "transforms/transform.h"
 
 /// Private to libpack: the transforms that libpack/transforms/transform.cc lists.
 namespace packhorse::transforms {

@@ -11,16 +11,16 @@
 #include <tuple>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "base/numbers_by_hash.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/secrets.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/walkers/finding_kind.h"

@@ -7,16 +7,16 @@
 #include <mutex>
 #include <set>
 
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/class_list.h"
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/class_list.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"

@@ -4,9 +4,9 @@
 #include <array>
 #include <charconv>
 
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/packing/select.h"
+#include "packing/select.h"
 
 namespace packhorse {
 

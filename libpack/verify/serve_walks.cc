@@ -18,8 +18,8 @@
 #include <new>
 
 #include "adopting/describe.h"
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "verify/shard.h"
 #include "walkers/walk_protocol.h"
 

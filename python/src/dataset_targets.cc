@@ -2,8 +2,8 @@
 
 #include "bindings.h"
 #include "dataset.h"
+#include "loader/targets_reader.h"
 #include "packhorse/reader/targets.h"
-#include "packhorse/reader/targets_reader.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

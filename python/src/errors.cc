@@ -1,8 +1,8 @@
 #include <exception>
 
+#include "base/option.h"
 #include "bindings.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
 
 namespace packhorse::python {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 
 namespace packhorse::python {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "bindings.h"
-#include "packhorse/packing/option_table.h"
 #include "packhorse/targets/objects.h"
 #include "packhorse/targets/run_lengths.h"
+#include "packing/option_table.h"
 
 /// The parts of packhorse._pack, which packs and verifies. Paths come as bytes (os.fsencode), since
 /// file names may be no text; reports go out as the JSON that the commands print.
@@ -27,7 +27,7 @@ inline std::filesystem::path path_of(const nb::bytes& bytes) {
 GivenOptions given_options(const nb::dict& values, OptionTaker taker);
 /// Throws as set_options() does.
 PackOptions pack_options_of(const GivenOptions& given);
-/// "short_side=256": how Python's users give an option (packhorse/base/option.h). Any thread: it
+/// "short_side=256": how Python's users give an option (base/option.h). Any thread: it
 /// calls no Python.
 std::string keyword_text(std::string_view name, std::string_view value);
 void bind_options(nb::module_& module);

@@ -1,13 +1,13 @@
 #include <nlohmann/json.hpp>
 
+#include "base/choices.h"
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "pack_bindings.h"
 #include "packhorse/adopting/adopt.h"
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/files_report.h"
-#include "packhorse/reports/pack_report.h"
+#include "reports/files_report.h"
+#include "reports/pack_report.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

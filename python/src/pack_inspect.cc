@@ -4,8 +4,8 @@
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/reports/summary_report.h"
-#include "packhorse/reports/verify_report.h"
+#include "reports/summary_report.h"
+#include "reports/verify_report.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

@@ -1,6 +1,6 @@
 #include "dataset/dataset_kinds.h"
+#include "dataset/remote_files.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse::reader {
 

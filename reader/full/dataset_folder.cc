@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "dataset/dataset_kinds.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse::reader {
 

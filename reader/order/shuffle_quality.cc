@@ -1,4 +1,4 @@
-#include "packhorse/reader/shuffle_quality.h"
+#include "order/shuffle_quality.h"
 
 #include <algorithm>
 #include <cmath>

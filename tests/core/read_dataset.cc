@@ -2,8 +2,8 @@
 #include <exception>
 #include <optional>
 
+#include "base/hash.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
 #include "packhorse/reader/loader.h"
 
 /// Reads one epoch of the dataset argv[1] and prints the number of images and a hash of their

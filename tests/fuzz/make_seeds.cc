@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "codecs/png/png_encode.h"
+#include "dataset/shard_index.h"
 #include "formats/lmdb/layout.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/codecs/png_encode.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/targets/class_set.h"
 #include "packhorse/targets/objects.h"

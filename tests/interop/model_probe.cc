@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 
 namespace {

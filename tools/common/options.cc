@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "common/checks.h"
+#include "labels/class_file.h"
 #include "listing/names.h"
-#include "packhorse/labels/class_file.h"
 #include "packhorse/storage/remote.h"
 
 namespace packhorse::program {

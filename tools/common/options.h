@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/packing/option_table.h"
+#include "packing/option_table.h"
 
 /// Options of the library's tables on the command line.
 namespace packhorse::program {
@@ -39,7 +39,7 @@ bool has_image_limits(const CLI::App& app);
 void add_bands(CLI::App& app, ImageLimits& limits, const std::string& heading,
                CLI::Option* needed = nullptr);
 
-/// "--short-side 256": how this program's users give an option (packhorse/base/option.h).
+/// "--short-side 256": how this program's users give an option (base/option.h).
 std::string flag_text(std::string_view name, std::string_view value);
 
 }  // namespace packhorse::program

@@ -21,17 +21,17 @@
 #include <system_error>
 #include <thread>
 
+#include "base/byte_size.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "base/process.h"
+#include "base/secrets.h"
+#include "base/stop.h"
 #include "common/options.h"
 #include "common/terminal.h"
 #include "common/usage.h"
 #include "help/help_files.h"
-#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/process.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse::program {
 

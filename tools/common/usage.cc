@@ -7,9 +7,9 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/choices.h"
+#include "base/printable.h"
 #include "common/checks.h"
-#include "packhorse/base/choices.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::program {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/output_file.h"
 #include "bench/augments.h"
 #include "bench/run.h"
 #include "commands.h"
@@ -12,7 +13,6 @@
 #include "common/remote.h"
 #include "common/storage.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
 
 namespace packhorse {
 

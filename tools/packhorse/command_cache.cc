@@ -6,11 +6,11 @@
 #include <ctime>
 #include <memory>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/storage/cache.h"
 #include "storage/cache/run_cache.h"
 

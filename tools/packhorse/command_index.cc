@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
@@ -7,9 +9,7 @@
 #include "common/terminal.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/pack_report.h"
+#include "reports/pack_report.h"
 #include "shared/pack_text.h"
 
 namespace packhorse {

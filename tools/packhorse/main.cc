@@ -2,11 +2,11 @@
 
 #include <array>
 
+#include "codecs/codec_versions.h"
 #include "commands.h"
 #include "common/program.h"
+#include "formats/library_versions.h"
 #include "packhorse/base/version.h"
-#include "packhorse/codecs/codec_versions.h"
-#include "packhorse/formats/library_versions.h"
 #include "packhorse/verify/serve_walks.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "packhorse/trainer/measure/measure.h"
+#include "measure/measure.h"
 
 /// Command-line options shared by measure and sweep.
 namespace packhorse::trainer {

@@ -10,13 +10,13 @@
 #include <fstream>
 #include <optional>
 
+#include "base/file.h"
+#include "base/json.h"
+#include "codecs/codec_versions.h"
 #include "common/storage.h"
+#include "formats/library_versions.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
 #include "packhorse/base/version.h"
-#include "packhorse/codecs/codec_versions.h"
-#include "packhorse/formats/library_versions.h"
 #include "packhorse/trainer/recipe/names.h"
 
 namespace packhorse::trainer {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "device/named_tensors.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/trainer/device/named_tensors.h"
 
 /// Readers for the kinds of files that read_weights() takes.
 namespace packhorse::trainer {

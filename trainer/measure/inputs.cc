@@ -1,4 +1,4 @@
-#include "packhorse/trainer/measure/inputs.h"
+#include "measure/inputs.h"
 
 #include <fmt/format.h>
 #include <sys/vfs.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/models/archs.h"
 
 namespace packhorse::trainer {
 namespace {

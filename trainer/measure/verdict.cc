@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "packhorse/trainer/measure/measure.h"
+#include "measure/measure.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
 
 /// Declares every network. Each is defined in a file of its own; archs.cc lists them.
 namespace packhorse::trainer {

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/optim/optimizer.h"
+#include "optim/optimizer.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

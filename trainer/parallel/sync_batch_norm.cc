@@ -1,4 +1,4 @@
-#include "packhorse/trainer/parallel/sync_batch_norm.h"
+#include "parallel/sync_batch_norm.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

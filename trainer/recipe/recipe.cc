@@ -10,9 +10,9 @@
 #include <numbers>
 #include <type_traits>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/recipe/schedule.h"
+#include "recipe/schedule.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/trainer/tasks/task.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

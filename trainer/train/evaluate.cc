@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/stop.h"
+#include "input/prefetcher.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/models/archs.h"
 #include "train/saved_model.h"
 
 namespace packhorse::trainer {

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/input/normalize.h"
-#include "packhorse/trainer/train/engine.h"
-#include "packhorse/trainer/train/run_state.h"
+#include "checkpoint/checkpoint.h"
+#include "input/normalize.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 
 namespace packhorse::trainer {
 

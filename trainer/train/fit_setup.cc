@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
 
 namespace packhorse::trainer {

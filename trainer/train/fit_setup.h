@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "checkpoint/checkpoint_store.h"
 #include "packhorse/reader/dataset.h"
-#include "packhorse/trainer/checkpoint/checkpoint_store.h"
 #include "packhorse/trainer/train/fit.h"
 
 /// The decisions that fit() makes before the first step.

@@ -1,5 +1,5 @@
-#include "packhorse/trainer/tasks/task.h"
 #include "tasks/kinds.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

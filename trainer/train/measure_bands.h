@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "input/normalize.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/input/normalize.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
 namespace packhorse::trainer {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "packhorse/trainer/watch/step_metrics.h"
+#include "watch/step_metrics.h"
 
 namespace packhorse::trainer {
 

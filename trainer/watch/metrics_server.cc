@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/metrics_server.h"
+#include "watch/metrics_server.h"
 
 #include <fmt/format.h>
 #include <microhttpd.h>

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/stop.h"
 #include "codecs/cmyk.h"
 #include "codecs/codec.h"
 #include "codecs/jpeg/jpeg_session.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse::codecs {
 

@@ -1,4 +1,4 @@
-#include "packhorse/codecs/png_encode.h"
+#include "codecs/png/png_encode.h"
 
 #include <png.h>
 #include <zlib.h>

@@ -1,4 +1,4 @@
-#include "packhorse/codecs/webp_encode.h"
+#include "codecs/webp/webp_encode.h"
 
 #include <webp/encode.h>
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
 #include "labels/label_text.h"
 #include "labels/shard_labels.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 

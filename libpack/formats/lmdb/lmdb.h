@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/formats/foreign_shard.h"
+#include "formats/foreign_shard.h"
 
 namespace packhorse::lmdb {
 

@@ -4,8 +4,8 @@
 #include "formats/lmdb/layout.h"
 #include "formats/lmdb/lmdb.h"
 #include "formats/sample_checks.h"
+#include "image/npy.h"
 #include "labels/label_text.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse::lmdb {
 

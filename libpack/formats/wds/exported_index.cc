@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse::wds {

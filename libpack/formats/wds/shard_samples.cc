@@ -5,12 +5,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "formats/wds/layout.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 

@@ -10,7 +10,7 @@
 #include "formats/wds/key_dot.h"
 #include "labels/label_file.h"
 #include "labels/shard_labels.h"
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 

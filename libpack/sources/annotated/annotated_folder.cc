@@ -3,9 +3,9 @@
 #include <set>
 
 #include "base/directory_look.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "sources/kinds.h"
 
 namespace packhorse {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

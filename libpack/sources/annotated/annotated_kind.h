@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/sources/source.h"
 #include "sources/kinds.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -11,12 +11,12 @@
 
 #include "annotations/data_yaml.h"
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/printable.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 
 namespace packhorse {

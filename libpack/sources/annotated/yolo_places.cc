@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "base/ascii.h"
+#include "base/printable.h"
+#include "dataset/url.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

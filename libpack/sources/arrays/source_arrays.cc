@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "base/directory_look.h"
+#include "base/printable.h"
+#include "codecs/png/png_encode.h"
+#include "image/npy.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/png_encode.h"
-#include "packhorse/image/npy.h"
 #include "sources/arrays/array_files.h"
 #include "sources/arrays/array_labels.h"
 #include "sources/kinds.h"

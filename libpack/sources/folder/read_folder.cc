@@ -10,15 +10,15 @@
 #include <set>
 #include <utility>
 
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/stop.h"
+#include "codecs/image_header.h"
 #include "labels/label_rows.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "sources/folder/folder_items.h"

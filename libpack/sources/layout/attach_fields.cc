@@ -4,10 +4,10 @@
 #include <iterator>
 #include <set>
 
+#include "base/hash.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -1,7 +1,7 @@
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "listing/names.h"
-#include "packhorse/base/printable.h"
 #include "sources/layout/layout.h"
 
 namespace packhorse {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 

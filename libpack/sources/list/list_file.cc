@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "labels/row_reader.h"
 #include "labels/table_syntax.h"
@@ -10,7 +11,6 @@
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

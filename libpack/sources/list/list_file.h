@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "labels/row_reader.h"
-#include "packhorse/base/file.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 

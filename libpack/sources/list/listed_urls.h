@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/dataset/remote_files.h"
+#include "dataset/remote_files.h"
 #include "sources/objects/object_reader.h"
 
 namespace packhorse {

@@ -11,18 +11,18 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/secrets.h"
+#include "dataset/url.h"
 #include "labels/label_names.h"
 #include "labels/text_file.h"
 #include "listing/listed_file.h"
 #include "listing/listed_path.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/dataset/url.h"
 #include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/layout.h"

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "archive/archive_scan.h"
+#include "base/file.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/remote_files.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
 #include "sources/kinds.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/layout.h"

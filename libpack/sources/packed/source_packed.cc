@@ -2,12 +2,12 @@
 #include <set>
 
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/sample.h"
 #include "sources/kinds.h"

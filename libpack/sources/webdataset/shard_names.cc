@@ -10,9 +10,9 @@
 
 #include "archive/archive_scan.h"
 #include "base/directory_look.h"
+#include "base/file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse {

@@ -1,13 +1,13 @@
 #include <optional>
 
 #include "archive/archive_scan.h"
+#include "dataset/class_list.h"
 #include "formats/wds/key_dot.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
 #include "labels/label_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/manifest.h"
 #include "sources/kinds.h"
 #include "sources/layout/layout.h"

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/storage/cache.h"
 #include "storage/cache/cached_file.h"
 

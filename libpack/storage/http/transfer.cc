@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/base/version.h"
 
 namespace packhorse {

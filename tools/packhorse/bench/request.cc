@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/resources.h"
 #include "bench/augments.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse::bench {
 

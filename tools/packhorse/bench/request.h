@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/reader/measure.h"
-#include "packhorse/reader/simulated_storage.h"
+#include "dataset/simulated_storage.h"
+#include "measure/measurement.h"
 
 /// The parts of `packhorse bench`, put together by command_bench.cc: the request, the runs that
 /// answer it, and their presentation.

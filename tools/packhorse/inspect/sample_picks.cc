@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
 
 namespace packhorse::inspect {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
 #include "inspect/chart.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
 

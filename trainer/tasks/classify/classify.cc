@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "packhorse/trainer/input/prefetcher.h"
+#include "input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "tasks/kinds.h"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "tasks/kinds.h"

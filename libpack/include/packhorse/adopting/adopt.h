@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/formats/foreign_shard.h"
+#include "formats/foreign_shard.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/targets/target_options.h"
 #include "packhorse/walkers/walkers.h"
 
 /// Makes a dataset of shards made by others, without rewriting a byte of them.

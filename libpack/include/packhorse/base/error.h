@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-#include "packhorse/base/secrets.h"
+#include "base/secrets.h"
 
 namespace packhorse {
 

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/dataset_directory.h"
+#include "dataset/remote_files.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

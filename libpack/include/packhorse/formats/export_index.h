@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/formats/format.h"
+#include "formats/format.h"
 
 /// Indexes for other people's readers, where a format has such readers: for tar shards, those of
 /// DALI, wids and timm. Packing publishes them with the dataset; this makes them again, or for

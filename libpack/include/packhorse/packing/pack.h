@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "formats/format.h"
 #include "packhorse/base/progress.h"
 #include "packhorse/base/reject_limit.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/formats/format.h"
-#include "packhorse/packing/plan.h"
-#include "packhorse/packing/preview.h"
-#include "packhorse/packing/select.h"
-#include "packhorse/sources/source.h"
-#include "packhorse/transforms/transform.h"
+#include "packing/plan.h"
+#include "packing/preview.h"
+#include "packing/select.h"
+#include "sources/source.h"
+#include "transforms/transform.h"
 
 /// Packs a source of images into shards.
 ///

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <span>
 
-#include "packhorse/base/option.h"
-#include "packhorse/storage/object_store.h"
+#include "base/option.h"
+#include "storage/object_store.h"
 
 /// Lets a program open packed datasets at URLs wherever it opens them at paths:
 ///

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
-#include "packhorse/targets/pixel_map.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/reader/knee.h"
+#include "measure/knee.h"
 #include "packhorse/reader/loader.h"
 
 namespace packhorse::reader {

@@ -69,7 +69,7 @@ struct DecodeCounters {
 /// JPEGs go through packhorse::jpeg, those it refuses through libjpeg-turbo, with the same pixels
 /// as a full decode. In a file packed with `--image roi` or `resize` only the restart segments of
 /// the crop are read; in any other, everything above the crop's end is parsed, but only the crop's
-/// blocks are transformed. All other kinds go through packhorse/codecs/colour_rows.h, which says
+/// blocks are transformed. All other kinds go through codecs/colour_rows.h, which says
 /// how samples become colours; grey is repeated into three channels. Raw pixels have no header, so
 /// the caller must describe them: `known` is their Dataset::image(); of another kind than kRaw in
 /// it only matters that the sample was packed, so that of an animation the first frame is taken,

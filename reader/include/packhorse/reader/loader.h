@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "loader/latency.h"
+#include "order/order.h"
+#include "order/shuffle_quality.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/reader/latency.h"
-#include "packhorse/reader/order.h"
 #include "packhorse/reader/pixel_format.h"
-#include "packhorse/reader/shuffle_quality.h"
 #include "packhorse/reader/targets.h"
 
 /// Shards -> batches of pixels.
@@ -188,7 +188,7 @@ class Batch {
 ///
 /// One thread, the consumer, calls everything except counters() and bad_samples(), which are
 /// thread-safe, as is giving batches back. A stop of the thread that makes it
-/// (packhorse/base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
+/// (base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
 /// must be gone by then.
 class Loader {
  public:

@@ -1,6 +1,6 @@
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/pictures.h"
 #include "support/support.h"
 

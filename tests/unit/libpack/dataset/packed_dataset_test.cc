@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 

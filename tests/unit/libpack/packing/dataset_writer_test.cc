@@ -1,10 +1,10 @@
 #include "packhorse/packing/dataset_writer.h"
 
+#include "codecs/colour_rows.h"
+#include "codecs/image_header.h"
+#include "codecs/png/png_encode.h"
 #include "listing/names.h"
 #include "pack_place.h"
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/codecs/png_encode.h"
 #include "packhorse/verify/verify.h"
 #include "support/pictures.h"
 

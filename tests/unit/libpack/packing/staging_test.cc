@@ -10,9 +10,9 @@
 #include <functional>
 #include <sstream>
 
+#include "base/process.h"
 #include "base/unnamed_file.h"
 #include "pack_place.h"
-#include "packhorse/base/process.h"
 #include "packhorse/base/version.h"
 #include "packing/task_note.h"
 

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "listing/names.h"
 #include "listings.h"
-#include "packhorse/base/file.h"
 #include "support/support.h"
 
 namespace packhorse {

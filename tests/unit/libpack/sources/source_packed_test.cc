@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 #include "unit/libpack/packing/pack_place.h"
 
 namespace packhorse {

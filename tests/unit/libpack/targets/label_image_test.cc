@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "codecs/png/png_encode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/png_encode.h"
 
 namespace packhorse::test {
 

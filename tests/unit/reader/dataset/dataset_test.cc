@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "unit/reader/fixtures.h"

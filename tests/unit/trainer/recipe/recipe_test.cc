@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
 #include "support/support.h"
 
 using namespace packhorse;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/trainer/device/named_tensors.h"
+#include "device/named_tensors.h"
 #include "packhorse/trainer/models/models.h"
 
 /// Loads weights that were saved elsewhere, by PyTorch, torchvision or timm.

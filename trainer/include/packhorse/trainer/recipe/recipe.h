@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
+#include "optim/optimizer.h"
+#include "order/order.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/reader/mix.h"
-#include "packhorse/reader/order.h"
 #include "packhorse/reader/pixel_steps.h"
-#include "packhorse/trainer/optim/optimizer.h"
 #include "packhorse/trainer/recipe/names.h"
 
 /// Everything that shapes a training run's result, apart from the data.

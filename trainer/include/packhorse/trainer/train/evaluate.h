@@ -8,9 +8,9 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/parallel/processes.h"
-#include "packhorse/trainer/train/engine.h"
 #include "packhorse/trainer/train/model_file.h"
-#include "packhorse/trainer/train/run_state.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 
 namespace packhorse::trainer {
 

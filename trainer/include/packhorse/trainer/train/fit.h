@@ -11,10 +11,10 @@
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
-#include "packhorse/trainer/train/engine.h"
-#include "packhorse/trainer/train/run_state.h"
 #include "packhorse/trainer/watch/run_log.h"
 #include "packhorse/trainer/watch/watch_options.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 
 namespace packhorse::trainer {
 

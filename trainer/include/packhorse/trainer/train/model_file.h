@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
+#include "input/normalize.h"
 #include "packhorse/trainer/checkpoint/weights.h"
-#include "packhorse/trainer/input/normalize.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
 namespace packhorse::trainer {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "packhorse/reader/metrics.h"
-#include "packhorse/trainer/watch/trace.h"
+#include "watch/trace.h"
 
 namespace packhorse::trainer {
 

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "base/file.h"
+
+namespace packhorse {
+
+/// An unnamed file for what does not fit into memory, which goes with the object or with the
+/// process, however that ends. Nothing is made before the first byte is written. Thread-safe.
+class ScratchFile {
+ public:
+  /// `directory`: where the file lies, or the nearest one above it that exists; if empty, the
+  /// system's place for temporary files. `holds`: what it holds, for messages: "the list of
+  /// samples". `advice`: what else than more space helps when the disk is full.
+  ScratchFile(std::filesystem::path directory, std::string holds, std::string advice);
+
+  /// Writes bytes behind all others and returns their offset; `more` follows `bytes`. Throws
+  /// Error(kNoSpace | kIo) with the directory.
+  std::uint64_t append(Bytes bytes, Bytes more = {});
+  /// Throws Error(kIo).
+  void read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// Gives the disk back what bytes take that are no longer wanted; file systems that cannot do
+  /// that keep them until the file goes.
+  void remove(std::uint64_t offset, std::uint64_t bytes);
+  /// How many bytes have been written so far.
+  std::uint64_t written() const { return end_; }
+
+ private:
+  std::filesystem::path directory_;
+  const std::string holds_, advice_;
+  const pid_t process_;  ///< a forked child's copy gives nothing back
+  std::once_flag opened_;
+  UniqueFd fd_;
+  std::atomic<std::uint64_t> end_{0};
+};
+
+}  // namespace packhorse

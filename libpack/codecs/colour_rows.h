@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "codecs/image_header.h"
+
+/// The one door to pixels: whatever decodes an image, be it to pack, prove, draw or train, goes
+/// through it.
+namespace packhorse {
+
+/// A rectangle of the stored picture, in pixels.
+struct Region {
+  int x = 0, y = 0, width = 0, height = 0;
+};
+
+/// Gives a picture row by row, as 8-bit grey or RGB, not turned upright. One thread.
+class ColourRows {
+ public:
+  virtual ~ColourRows() = default;
+  /// The row below the last one; valid until the next call. Throws Error(kCorrupt) for damage.
+  virtual const std::uint8_t* next_row() = 0;
+
+  int width = 0, height = 0;
+  int channels = 3;  ///< 1: grey, 3: RGB
+  /// Samples for each pixel of the file: below 1 when it is decoded at a reduced size. The last
+  /// column and row may then be only part of a sample.
+  double samples_per_pixel = 1;
+  /// What was converted; empty when nothing was.
+  std::string_view note;
+};
+
+/// What to decode of a picture.
+struct ColourRequest {
+  /// Only this part, in pixels of the size it is decoded at; an empty one stands for the whole.
+  /// What lies below it is not decoded where the kind allows that, so damage there goes unnoticed.
+  Region region = {};
+  /// A JPEG is decoded at so many eighths of its size: 1, 2, 4 or 8. All other kinds at full size.
+  int eighths = 8;
+};
+
+/// Decodes `file`. Grey stays grey. Alpha is flattened onto black (colour * alpha / 255, rounded),
+/// bands beyond the colours are left out, more bits than 8 are scaled to 8, CMYK is converted
+/// without a profile. `info` must be what probe_image() says about the file, or describe raw
+/// pixels. Throws Error(kCorrupt), or Error(kUnsupported) for pixels that are no colours. `file`
+/// must outlive the rows.
+std::unique_ptr<ColourRows> open_colours(Bytes file, const ImageInfo& info,
+                                         const ColourRequest& request = {});
+
+/// The eighths of its size to decode a JPEG at: the least of 1, 2, 4 and 8 that covers
+/// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: most
+/// take longer than a full decode.
+int decode_eighths(const ImageInfo& info, int least_width, int least_height);
+
+}  // namespace packhorse

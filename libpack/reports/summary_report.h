@@ -1,0 +1,20 @@
+#pragma once
+
+#include "packhorse/analysis/object_stats.h"
+#include "packhorse/analysis/summary.h"
+#include "reports/report_json.h"
+
+namespace packhorse {
+
+/// What the commands' JSON says about a dataset's objects.
+ReportJson to_json(const ObjectStats& stats);
+
+/// What `packhorse inspect --json` prints of one dataset.
+ReportJson to_json(const PackedDataset& dataset, const Summary& summary,
+                   const std::optional<ObjectStats>& objects);
+
+/// The same for the datasets at `path`, from their indexes and, where they have objects, the fields
+/// with the objects of kObjectsGlance images. Throws as opening them does.
+ReportJson summary_report(const std::filesystem::path& path);
+
+}  // namespace packhorse

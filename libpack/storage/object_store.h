@@ -1,0 +1,130 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/url.h"
+#include "packhorse/base/bytes.h"
+
+/// Storage that hands out ranges of objects by their names: web servers, and everything that speaks
+/// S3. Nothing it says is believed: lengths, ranges and tags are compared with what was asked for,
+/// and what the bytes mean is checked by whoever asked.
+namespace packhorse {
+
+/// How storage is spoken to. The defaults fit object storage.
+struct StorageOptions {
+  /// Requests that may be under way at once. They are found by trying, up to this.
+  int most_requests = 64;
+  /// A request that gets no byte for so long is repeated; so is one that has taken 30 times as long
+  /// and moved less than 1 KiB a second beyond that.
+  std::chrono::milliseconds stall{20'000};
+  std::chrono::milliseconds connect{10'000};
+  /// Repetitions of one request after 429, 5xx, a broken connection or a stall, and the time that
+  /// all of them may take together.
+  int retries = 8;
+  std::chrono::milliseconds retry_time{120'000};
+  /// s3: where buckets are, if not at AWS ("http://localhost:8333"), and the region they are in.
+  /// Empty: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION and AWS_DEFAULT_REGION, or the
+  /// profile.
+  std::string endpoint = {}, region = {};
+  /// s3: send requests without a signature, for public buckets.
+  bool anonymous = false;
+  /// A command that prints a URL (and nothing else) for an object's name, its last argument: for
+  /// URLs that somebody else signs. Run without a shell; empty: none.
+  std::vector<std::string> url_command = {};
+
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// What requests have come to so far.
+struct StorageCounters {
+  std::uint64_t requests = 0;  ///< sent, those repeated included
+  std::uint64_t retries = 0;
+  std::uint64_t bytes = 0;    ///< of bodies received, of requests that failed, too
+  std::uint64_t failed = 0;   ///< given up
+  std::uint64_t wait_ns = 0;  ///< from first sending to the last byte, of all requests together
+};
+
+struct ObjectInfo {
+  std::uint64_t bytes = 0;
+  std::string tag;          ///< the ETag as it is sent; empty when there is none
+  std::string sha256 = {};  ///< what write() kept beside it; empty when something else stored it
+};
+
+struct ListedObject {
+  std::string name;  ///< below the store's place
+  std::uint64_t bytes = 0;
+  std::string tag = {};  ///< as in ObjectInfo
+};
+
+/// A range of an object, and where its bytes go.
+struct RangeRead {
+  std::string name;           ///< below the store's place
+  ByteRange range;            ///< its length is that of `into`, and not 0
+  std::uint64_t of_bytes;     ///< the object's size; any other is an error
+  std::string tag = {};       ///< an ETag it must have; empty: any
+  std::span<std::byte> into;  ///< belongs to the store until `done` is called
+};
+
+/// An object to be stored.
+struct ObjectWrite {
+  std::string name;    ///< below the store's place
+  Bytes content;       ///< lives until the call returns
+  std::string sha256;  ///< of the content, in hexadecimal digits; kept beside the object
+};
+
+/// Objects below one URL. Thread-safe. Requests obey the stop of the thread that makes or starts
+/// them (base/stop.h): they end by Error(kInterrupted). Other errors are Error(kNotFound)
+/// for what is not there, kIo for a storage that refuses or cannot be reached, and kCorrupt for
+/// answers that are not what was asked for; path() is the object's URL without its query.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+
+  virtual const Url& place() const = 0;
+  /// Size and tag of an object.
+  virtual ObjectInfo info(const std::string& name) = 0;
+  /// A whole object. Throws Error(kCorrupt), too, when it has more than `most` bytes.
+  virtual std::vector<std::byte> read(const std::string& name, std::uint64_t most) = 0;
+  /// Starts to read a range. `done` is called once, in a thread of the store, with an exception of
+  /// the kinds above or nullptr; it must neither block nor throw.
+  virtual void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) = 0;
+  /// The same, waiting for it.
+  virtual void read_range(const RangeRead& read);
+  /// What lies below `prefix` ("" or "dir/"), sorted by name, which may be any text: keys are no
+  /// paths, and those that are none (is_inner_name()) cannot be read. Objects of `most` at most,
+  /// else Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
+  virtual std::vector<ListedObject> list(const std::string& prefix, std::size_t most) = 0;
+  /// Names of the folders directly in the place: what keys have before a slash. As list()
+  /// otherwise.
+  virtual std::vector<std::string> folders(std::size_t most);
+  /// Whether objects can be stored, if who asks has the right to.
+  virtual bool can_write() const { return false; }
+  /// Stores an object, whole or not at all, and never in the place of another: returns false when
+  /// the storage has one of this name, whatever it holds. Large ones go in parts, several at a
+  /// time. Throws Error(kUnsupported) where nothing can be stored (http), and Error(kInterrupted).
+  virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
+  /// Ends what has begun to be stored in parts under these names, and was left: by processes that
+  /// were killed, or by a begin whose answer was lost. Such parts cost money, and nobody sees them.
+  /// Call it when the objects are there: whoever is still storing one of them gets an error. Where
+  /// the storage does not say what has begun, it stays.
+  virtual void end_uploads(const std::vector<std::string>& names);
+  /// Removes an object, if there is one of this name. Throws as write() does.
+  virtual void remove(const std::string& name);
+  virtual StorageCounters counters() const = 0;
+};
+
+/// Opens the storage of a URL; nothing is sent yet. Stores of one process share its connections.
+/// Throws Error(kUsage).
+std::shared_ptr<ObjectStore> open_store(const Url& place, const StorageOptions& options = {});
+
+}  // namespace packhorse

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "measure/measure.h"
+#include "packhorse/reader/dataset.h"
+
+/// Describes the inputs of a measurement.
+namespace packhorse::trainer {
+
+/// "folder", or format and image mode, and "at a URL" if it lies there.
+std::string input_name(const reader::Dataset& dataset);
+/// Describes everything but the name.
+MeasuredInput describe_input(const std::filesystem::path& path, const reader::Dataset& dataset);
+/// The network's own settings, changed by what the options ask for.
+Recipe recipe_for(const MeasureOptions& options);
+/// The same, with a batch no larger than the dataset.
+Recipe recipe_for(const MeasureOptions& options, const reader::Dataset& dataset);
+
+/// Names the device that the steps ran on.
+std::string device_text(const MeasureOptions& options);
+
+}  // namespace packhorse::trainer

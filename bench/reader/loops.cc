@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/dataset.h"

@@ -22,10 +22,11 @@
 #include "dataset/shard_index.h"
 #include "packhorse/annotations/target_options.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/targets/objects.h"
+#include "packhorse/version.h"
 #include "packing/publish.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/foreign_shard.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/progress.h"
 #include "sources/source.h"

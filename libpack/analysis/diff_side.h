@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/dataset_directory.h"
 #include "dataset/shard_index.h"
 #include "dataset/shard_pool.h"
 #include "packhorse/analysis/diff.h"

@@ -12,6 +12,7 @@
 #include "base/resources.h"
 #include "base/stop.h"
 #include "codecs/perceptual_hash.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -12,6 +12,7 @@
 #include "base/json_slices.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/secrets.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/stream_file.h"
+#include "dataset/dataset_directory.h"
 #include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
 

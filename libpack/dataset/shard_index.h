@@ -29,6 +29,7 @@
 /// A reader ignores sections it does not know, unless their flag says that it must not.
 namespace packhorse {
 
+class DatasetDirectory;
 class IndexRows;
 struct Manifest;
 struct ShardRecord;
@@ -199,5 +200,9 @@ class ShardIndex {
   /// Whether each block has been checked; null: all have.
   std::unique_ptr<std::atomic<bool>[]> blocks_;
 };
+
+/// Opens the index of a shard. Throws Error(kCorrupt) when it does not fit the manifest.
+ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
+                      const Manifest& manifest, IndexCheck check = IndexCheck::kAll);
 
 }  // namespace packhorse

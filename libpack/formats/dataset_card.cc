@@ -10,6 +10,9 @@
 
 #include "base/file.h"
 #include "base/printable.h"
+#include "dataset/class_list.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"

@@ -7,7 +7,9 @@
 #include "base/parallel.h"
 #include "base/resources.h"
 #include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "formats/exported_files.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 

@@ -10,17 +10,6 @@
 /// their samples lie.
 namespace packhorse {
 
-/// Names of the arrays in a shard, in formats that have named ones. Empty: the usual names.
-struct ArrayNames {
-  std::string images, offsets, labels, keys;
-  friend bool operator==(const ArrayNames&, const ArrayNames&) = default;
-};
-
-struct ForeignOptions {
-  ArrayNames arrays = {};
-  FieldChoice fields = {};
-};
-
 /// One sample of a shard made by others: where it lies, and what the shard says of it.
 struct FoundSample {
   struct FoundField {

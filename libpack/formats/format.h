@@ -11,6 +11,7 @@
 
 #include "dataset/shard_layout.h"
 #include "packhorse/dataset/sample.h"
+#include "packhorse/formats/export_index.h"
 
 /// A format is one folder libpack/formats/<name>/ and one line in all_formats() or
 /// foreign_formats(), both in registry.cc; elsewhere only advice in errors names it.
@@ -79,10 +80,6 @@ class ShardReader {
 struct ExportedFile {
   std::string name;  ///< relative to the dataset
   std::string text;
-};
-
-struct ExportedIndexOptions {
-  std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
 };
 
 /// How a format makes such files; those of shards come piece by piece. Any thread. export_index.h

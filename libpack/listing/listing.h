@@ -12,22 +12,11 @@
 #include "listing/entry_table.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
+#include "packhorse/listing/inputs.h"
 
 /// What a source holds: its samples as entries, and everything else with the reason why it is no
 /// sample.
 namespace packhorse {
-
-/// One input that does not become a sample although it looks like one, and why.
-struct Reject {
-  std::string path;  ///< relative to the source, as printable() writes it
-  std::string reason;
-};
-
-/// One input that a rule passes over, which is no failure.
-struct Skip {
-  std::string path;       ///< as Reject::path
-  std::string_view rule;  ///< a constant, e.g. "not a regular file"
-};
 
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
@@ -81,35 +70,6 @@ struct Listing {
   /// The fields that a shard has: `fields` and `made_fields`, sorted.
   std::vector<std::string> stored_fields() const;
   std::uint64_t seen() const;
-};
-
-/// An extra field whose files lie elsewhere in the source than beside the images.
-struct FieldPlace {
-  std::string name;
-  /// A folder whose folders are those of the images, or a pattern of paths: docs/annotations.md,
-  /// "Files in other folders".
-  std::string pattern;
-  bool required = true;  ///< an image without its file is rejected
-};
-
-/// Which of a sample's companions are taken as extra fields.
-/// The dot at which the key of a WebDataset member ends: v1 or v1.00 for v1.00.jpg.
-enum class KeyDot { kFirst, kLast };
-/// Parses "first" and "last". Throws Error(kUsage).
-KeyDot parse_key_dot(const std::string& text);
-
-struct FieldChoice {
-  /// Unset: what the source brings by itself (folders and archives none; a manifest file its
-  /// further columns; shards all they hold). A list: just these; an empty list: none.
-  std::optional<std::vector<std::string>> names = {};
-  /// Further fields of a folder or an archive, by where their files lie.
-  std::vector<FieldPlace> places = {};
-  /// WebDataset shards: which members are fields of which sample. Unset: each sample's members
-  /// tell, or it is refused.
-  std::optional<KeyDot> key_dot = {};
-
-  /// Parses "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
-  static FieldChoice parse(const std::string& text);
 };
 
 /// A sample's bytes as a source hands them out. Reused from sample to sample.

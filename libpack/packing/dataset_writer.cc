@@ -9,12 +9,14 @@
 #include "base/file.h"
 #include "base/stop.h"
 #include "codecs/image_header.h"
+#include "formats/format.h"
 #include "packhorse/annotations/target_options.h"
 #include "packhorse/base/error.h"
 #include "packing/added_labels.h"
 #include "packing/added_samples.h"
 #include "packing/pack_job.h"
 #include "packing/staging.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -6,7 +6,11 @@
 #include <algorithm>
 
 #include "base/option_values.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
+#include "packing/select.h"
+#include "sources/source.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

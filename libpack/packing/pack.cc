@@ -15,9 +15,10 @@
 #include "base/option.h"
 #include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 #include "packing/option_table.h"
 #include "packing/pack_job.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

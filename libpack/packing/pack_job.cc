@@ -16,12 +16,14 @@
 #include "base/resources.h"
 #include "base/stop.h"
 #include "dataset/class_list.h"
+#include "formats/format.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 #include "packing/pack_shard.h"
 #include "packing/receipt.h"
 #include "packing/task_note.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

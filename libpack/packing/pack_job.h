@@ -11,6 +11,7 @@
 #include "packhorse/packing/pack.h"
 #include "packing/publish.h"
 #include "packing/remote_target.h"
+#include "packing/select.h"
 #include "packing/staging.h"
 
 namespace packhorse {

@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/stream_file.h"
 #include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packing/option_table.h"
 #include "packing/pack_item.h"

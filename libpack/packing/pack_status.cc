@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/version.h"
 #include "packing/receipt.h"
 #include "packing/task_note.h"
 

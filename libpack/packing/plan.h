@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "base/permutation.h"
+#include "packhorse/packing/pack_options.h"
 #include "sources/source.h"
 
 namespace packhorse {
-
-struct PlanOptions {
-  bool shuffle = true;
-  std::uint64_t seed = 0;
-  std::uint64_t shard_bytes = 256u << 20;  ///< target size, counting inputs; 0 = unlimited
-  std::uint64_t shard_samples =
-      0;  ///< exact number in each shard (the last has the rest); 0 = by bytes
-};
 
 /// Decides which sample goes into which shard: a pure function of (entries, options). Position p of
 /// the plan is entry `entry(p)` of the listing; shard s holds the positions [shard_begin(s),

@@ -13,8 +13,9 @@
 #include "dataset/shard_index.h"
 #include "formats/dataset_card.h"
 #include "formats/exported_files.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 

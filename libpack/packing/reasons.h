@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packing/preview.h"
+#include "packhorse/packing/pack.h"
 
 namespace packhorse {
 

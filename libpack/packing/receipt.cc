@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 

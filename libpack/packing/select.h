@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packhorse/base/progress.h"
+#include "packhorse/packing/pack.h"
 #include "sources/source.h"
 
 /// Decides which of the listed samples are packed, and into which split; runs between listing and
@@ -19,48 +20,9 @@
 ///     select(*source, listing, {.limit = 1000}, progress, stop);
 namespace packhorse {
 
-struct SelectOptions {
-  /// Globs as for fnmatch(3). One without '/' is matched against the file name, one with '/'
-  /// against the path in the source (where '*' matches '/', too). With `include`, only files that
-  /// match one of its globs are kept; `exclude` always leaves out what it matches.
-  std::vector<std::string> include, exclude;
-  enum class Duplicates { kKeep, kReport, kDrop };
-  /// What happens to inputs with identical bytes, over all splits. kDrop keeps one of each:
-  /// preferably one outside "train", so that no evaluation image is trained on, otherwise the first
-  /// by path.
-  Duplicates duplicates = Duplicates::kKeep;
-  /// Weights of train and val, or of train, val and test: {90, 10}. The image's bytes decide, so
-  /// identical images stay together and adding images moves no other. Empty: leave splits as they
-  /// are.
-  std::vector<unsigned> split;
-  std::uint64_t samples_per_class = 0;  ///< at most, in each split; 0 = all
-  std::uint64_t limit = 0;              ///< samples at most, in each split; 0 = all
-  std::uint64_t seed = 0;               ///< decides which samples the last two options take
-  bool in_order = false;                ///< take the first samples instead
-  int jobs = 0;                         ///< threads that read; 0 = as many as the process may use
-
-  /// Whether they leave everything as it is.
-  bool empty() const;
-  /// Parses "90:10". Throws Error(kUsage).
-  static std::vector<unsigned> parse_split(const std::string& text);
-  void validate() const;
-};
-
 inline constexpr std::array<std::pair<std::string_view, SelectOptions::Duplicates>, 2>
     kDuplicatesNames = {{{"report", SelectOptions::Duplicates::kReport},
                          {"drop", SelectOptions::Duplicates::kDrop}}};
-
-/// Inputs with identical bytes.
-struct DuplicateGroup {
-  struct Member {
-    std::string path;  ///< begins with the split
-    std::int64_t label = 0;
-    bool dropped = false;
-  };
-  std::vector<Member> members;
-  bool across_splits = false;
-  bool across_classes = false;
-};
 
 struct Selection {
   std::vector<DuplicateGroup> duplicates;  ///< by the path of the first member

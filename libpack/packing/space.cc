@@ -4,8 +4,10 @@
 #include <bit>
 
 #include "base/file.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packing/pack_job.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/resources.h"
 #include "base/stop.h"
+#include "dataset/shard_index.h"
 #include "listing/field_names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "dataset/shard_index.h"
 #include "image/npy.h"
 #include "packhorse/base/error.h"
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "packhorse/image/image_info.h"
+#include "packhorse/targets/label_image.h"
 #include "packhorse/targets/objects.h"
 #include "packhorse/targets/run_lengths.h"
 
@@ -30,5 +31,9 @@ PixelMap upright_map(const ImageInfo& image);
 /// the map, areas by its scales, run lengths by the pixel nearest to the centre of each new one.
 /// Nothing is clipped. Throws Error(kCorrupt) for run lengths that are not those of such an image.
 Objects map_objects(Objects objects, const PixelMap& map, MaskSize from);
+
+/// The mask of the image that `map` made of this one's: the pixel nearest to the centre of each new
+/// one, or `outside`.
+LabelImage map_labels(const LabelImage& image, const PixelMap& map, std::uint8_t outside);
 
 }  // namespace packhorse

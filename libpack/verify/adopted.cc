@@ -3,6 +3,9 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "dataset/class_list.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "formats/foreign_shard.h"
 #include "labels/shard_labels.h"
 #include "listing/names.h"

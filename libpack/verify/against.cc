@@ -20,6 +20,8 @@
 #include "base/resources.h"
 #include "base/secrets.h"
 #include "base/stop.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/xxh3.h"
 #include "base/zstd_frame.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -7,6 +7,7 @@
 #include "base/option.h"
 #include "packhorse/base/error.h"
 #include "packing/select.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

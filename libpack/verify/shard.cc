@@ -5,6 +5,8 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "verify/payload_check.h"
 

@@ -4,6 +4,7 @@
 #include "dataset.h"
 #include "loader/targets_reader.h"
 #include "packhorse/reader/targets.h"
+#include "targets/pixel_map.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

@@ -1,6 +1,7 @@
 #include <exception>
 
 #include "base/option.h"
+#include "base/secrets.h"
 #include "bindings.h"
 #include "packhorse/base/error.h"
 

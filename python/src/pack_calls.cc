@@ -8,6 +8,7 @@
 #include "packhorse/base/error.h"
 #include "reports/files_report.h"
 #include "reports/pack_report.h"
+#include "sources/source.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

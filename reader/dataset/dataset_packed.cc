@@ -1,5 +1,7 @@
+#include "dataset/dataset_directory.h"
 #include "dataset/dataset_kinds.h"
 #include "dataset/remote_files.h"
+#include "dataset/shard_index.h"
 #include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse::reader {

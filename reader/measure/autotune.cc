@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/resources.h"
+#include "measure/knee.h"
 #include "measure/measurement.h"
 #include "packhorse/base/error.h"
 

@@ -3,13 +3,9 @@
 #include <optional>
 #include <vector>
 
-namespace packhorse::reader {
+#include "packhorse/reader/autotune.h"
 
-/// A point of the throughput curve.
-struct SweepPoint {
-  int workers = 0;
-  double images_per_s = 0;
-};
+namespace packhorse::reader {
 
 /// The point from which more workers stop paying off.
 struct Knee {

@@ -10,12 +10,6 @@
 
 namespace packhorse::reader {
 
-enum class Tail {
-  kDrop,  ///< the last, incomplete global batch is left out
-  kPad,   ///< the last batch is filled with samples from the start of the epoch's order
-  kKeep,  ///< the last batch is delivered short; only for one rank (evaluation)
-};
-
 struct OrderOptions {
   OrderKind kind = OrderKind::kGlobal;
   std::shared_ptr<const Runs> runs = {};  ///< for windows: the dataset's runs

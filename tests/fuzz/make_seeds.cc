@@ -22,6 +22,7 @@
 #include "storage/cache/runs_header.h"
 #include "support/archives.h"
 #include "support/image_files.h"
+#include "transforms/transform.h"
 #include "verdict.h"
 #include "walkers/walk_protocol.h"
 

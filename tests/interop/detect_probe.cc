@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "models/archs.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 #include "packhorse/trainer/models/models.h"

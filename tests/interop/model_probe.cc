@@ -14,6 +14,7 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 
 namespace {

@@ -23,9 +23,9 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/verify/serve_walks.h"
 #include "packhorse/verify/verify.h"
 
 namespace packhorse {

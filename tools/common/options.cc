@@ -9,6 +9,7 @@
 #include "labels/class_file.h"
 #include "listing/names.h"
 #include "packhorse/storage/remote.h"
+#include "storage/dataset/remote_table.h"
 
 namespace packhorse::program {
 

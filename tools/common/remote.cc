@@ -7,7 +7,7 @@
 #include "common/options.h"
 #include "common/program.h"
 #include "packhorse/base/error.h"
-#include "packhorse/storage/cache.h"
+#include "storage/dataset/remote_table.h"
 
 namespace packhorse::program {
 

@@ -8,6 +8,7 @@
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/terminal.h"
+#include "dataset/shard_index.h"
 #include "packhorse/analysis/duplicates.h"
 #include "packhorse/base/error.h"
 #include "shared/request.h"

@@ -7,6 +7,7 @@
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
+#include "formats/foreign_shard.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
 #include "reports/pack_report.h"

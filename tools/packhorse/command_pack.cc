@@ -9,12 +9,14 @@
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/packing/pack_status.h"
 #include "reports/pack_report.h"
 #include "shared/pack_text.h"
 #include "shared/request.h"
+#include "sources/source.h"
 #include "transforms/transform.h"
 
 namespace packhorse {

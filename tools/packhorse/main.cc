@@ -6,8 +6,8 @@
 #include "commands.h"
 #include "common/program.h"
 #include "formats/library_versions.h"
-#include "packhorse/base/version.h"
-#include "packhorse/verify/serve_walks.h"
+#include "packhorse/verify/verify.h"
+#include "packhorse/version.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "common/outputs.h"
 #include "common/terminal.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/trainer/train/export.h"
+#include "packhorse/trainer/train/model_file.h"
 #include "recipe_options.h"
 
 namespace packhorse::trainer {

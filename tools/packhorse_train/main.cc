@@ -9,8 +9,8 @@
 #include "commands.h"
 #include "common/program.h"
 #include "formats/library_versions.h"
-#include "packhorse/base/version.h"
 #include "packhorse/trainer/device/device.h"
+#include "packhorse/version.h"
 
 namespace {
 

@@ -16,8 +16,9 @@
 #include "common/storage.h"
 #include "formats/library_versions.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
-#include "packhorse/trainer/recipe/names.h"
+#include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/version.h"
+#include "recipe/recipe_json.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -2,15 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <vector>
+#include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {
-
-/// Mean and deviation of each channel, of pixel values scaled to 0..1.
-struct Normalization {
-  std::vector<double> mean = {0.485, 0.456, 0.406};  ///< ImageNet's, torchvision's default
-  std::vector<double> stddev = {0.229, 0.224, 0.225};
-};
 
 /// y = (x / 255 - mean) / stddev, where x is uint8 [B, H, W, 3] contiguous on any device, and y is
 /// [B, 3, H, W] in channels_last order, of `dtype` (float32, float16 or bfloat16). The memory order

@@ -200,4 +200,13 @@ at::Tensor clip_grad_norm(const std::vector<at::Tensor>& gradients, double max_n
   return norm;
 }
 
+OptimizerOptions optimizer_options(const Recipe& recipe) {
+  return {.kind = recipe.optimizer,
+          .momentum = recipe.momentum,
+          .nesterov = recipe.nesterov,
+          .beta1 = recipe.beta1,
+          .beta2 = recipe.beta2,
+          .weight_decay = recipe.weight_decay};
+}
+
 }  // namespace packhorse::trainer

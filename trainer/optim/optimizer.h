@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/named_tensors.h"
+#include "packhorse/trainer/recipe/recipe.h"
 
 /// Optimisers whose whole step is a few calls, for any number of parameters, and that never wait
 /// for the device. Each can be used alone in a LibTorch program:
@@ -17,12 +18,6 @@
 ///     optimizer->set_lr(schedule.at(step));
 ///     optimizer->step();
 namespace packhorse::trainer {
-
-enum class OptimizerKind {
-  kSgd,    ///< torch.optim.SGD
-  kAdamW,  ///< torch.optim.AdamW
-  kLars,   ///< SGD with a learning rate for each layer (You et al. 2017): for large batches
-};
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kSgd;
@@ -35,6 +30,8 @@ struct OptimizerOptions {
   /// timm's names.
   double weight_decay = 1e-4;
 };
+
+OptimizerOptions optimizer_options(const Recipe& recipe);
 
 /// A tensor for each parameter, by the name of what is stored ("momentum", "exp_avg", ...).
 using OptimizerState = std::map<std::string, NamedTensors>;

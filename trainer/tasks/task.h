@@ -27,16 +27,6 @@ struct StepPlace {
   double lr = 0;
 };
 
-/// What a detector found in a picture, in pixels of the upright one.
-struct SeenPicture {
-  std::uint64_t sample = 0;                ///< of its dataset
-  ImageInfo info = {};                     ///< of the stored picture
-  int width = 0, height = 0;               ///< upright
-  std::vector<Detection> detections = {};  ///< the surest first
-  std::vector<TrueObject> objects = {};    ///< that are in it; none unless it is scored
-};
-using PictureObserver = std::function<void(const SeenPicture&)>;
-
 struct ScorerOptions {
   PictureObserver observer = {};  ///< called for each picture, where the task finds objects
   ImageLimits limits = {};        ///< of images whose headers are read

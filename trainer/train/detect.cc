@@ -10,7 +10,9 @@
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
 #include "train/engine.h"
+#include "train/run_state.h"
 #include "train/saved_model.h"
+#include "train/scoring.h"
 
 namespace packhorse::trainer {
 

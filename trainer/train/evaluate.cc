@@ -13,7 +13,9 @@
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
+#include "train/run_state.h"
 #include "train/saved_model.h"
+#include "train/scoring.h"
 
 namespace packhorse::trainer {
 

@@ -1,9 +1,8 @@
-#include "packhorse/trainer/train/export.h"
-
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "input/normalize.h"
+#include "packhorse/trainer/train/model_file.h"
 #include "train/engine.h"
 #include "train/run_state.h"
 

@@ -24,6 +24,8 @@
 #include "train/fit_setup.h"
 #include "train/measure_bands.h"
 #include "train/run_lock.h"
+#include "train/run_state.h"
+#include "train/scoring.h"
 #include "watch/watch.h"
 
 namespace packhorse::trainer {

@@ -11,6 +11,8 @@
 #include "models/archs.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/train/evaluate.h"
+#include "train/run_state.h"
+#include "train/scoring.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -6,16 +6,9 @@
 #include <string>
 
 #include "packhorse/reader/loader.h"
+#include "packhorse/trainer/watch/watch_options.h"
 
 namespace packhorse::trainer {
-
-/// The steps of this call that a trace holds: [begin, end), counted from 0.
-struct StepSpan {
-  std::int64_t begin = 5, end = 15;  ///< the first steps are unlike those that follow
-  /// "10": ten steps after the first 5; "20:30": from step 20 up to 30. Throws Error(kUsage).
-  static StepSpan parse(const std::string& text);
-  friend bool operator==(const StepSpan&, const StepSpan&) = default;
-};
 
 /// Records some steps for chrome://tracing or https://ui.perfetto.dev: every operator and kernel,
 /// the Ranges of ranges.h, and what the loader's threads read and decoded.

@@ -12,6 +12,7 @@
 #include "watch/figures.h"
 #include "watch/metrics_server.h"
 #include "watch/step_log.h"
+#include "watch/trace.h"
 
 namespace packhorse::trainer {
 namespace {

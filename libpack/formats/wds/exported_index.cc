@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "dataset/shard_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
 #include "packhorse/base/error.h"

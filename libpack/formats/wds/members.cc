@@ -1,6 +1,7 @@
 #include "archive/archive_walk.h"
 #include "archive/tar_header.h"
 #include "base/file.h"
+#include "dataset/shard_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
 #include "image/npy.h"

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 #include "sources/kinds.h"

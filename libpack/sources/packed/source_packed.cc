@@ -4,6 +4,8 @@
 #include "base/directory_look.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"

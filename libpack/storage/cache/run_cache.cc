@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/storage/cache.h"
+#include "packhorse/storage/remote.h"
 #include "storage/cache/cached_file.h"
 
 namespace packhorse {

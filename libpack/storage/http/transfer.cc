@@ -12,7 +12,7 @@
 #include "base/ascii.h"
 #include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "concat/concat.h"
 #include "concat/layout.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::concat {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/permutation.h"
+#include "dataset/shard_index.h"
 
 namespace packhorse::inspect {
 

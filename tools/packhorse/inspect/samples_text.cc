@@ -2,6 +2,7 @@
 
 #include "base/printable.h"
 #include "common/terminal.h"
+#include "dataset/shard_index.h"
 #include "inspect/summary_text.h"
 
 namespace packhorse::inspect {

@@ -9,6 +9,7 @@
 #include "base/output_file.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
+#include "dataset/shard_index.h"
 #include "drawing/draw_objects.h"
 #include "drawing/encoded.h"
 #include "image/npy.h"

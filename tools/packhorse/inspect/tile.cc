@@ -15,6 +15,7 @@
 #include "base/resources.h"
 #include "base/stop.h"
 #include "codecs/band_rows.h"
+#include "dataset/shard_index.h"
 #include "drawing/draw_objects.h"
 #include "inspect/sample_words.h"
 #include "packhorse/analysis/object_stats.h"

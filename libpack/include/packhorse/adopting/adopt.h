@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "formats/foreign_shard.h"
 #include "packhorse/annotations/target_options.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/walkers/walkers.h"
@@ -34,7 +33,7 @@ struct AdoptOptions {
   std::shared_ptr<WalkerPool> walkers = {};
   int jobs = 0;            ///< threads; 0 = as many as the process may use
   bool overwrite = false;  ///< replace an earlier adoption, and nothing else
-  /// Those that packing has, too: OptionTaker::kIndex of its table.
+  /// The options that packing has, too, with their values there.
   static AdoptOptions of(const PackOptions& options);
   void validate() const;
 };

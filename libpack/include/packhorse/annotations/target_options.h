@@ -1,10 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace packhorse {
@@ -95,5 +99,14 @@ struct TargetOptions {
  private:
   void add_extra(ExtraTarget extra, std::size_t colon);
 };
+
+/// As what a dataset is unpacked: its files as they are, or a data set of objects in a notation.
+enum class UnpackAs : std::uint8_t { kFolder, kCoco, kYolo, kVoc };
+
+inline constexpr std::array<std::pair<std::string_view, UnpackAs>, 4> kUnpackAs = {
+    {{"folder", UnpackAs::kFolder},
+     {"coco", UnpackAs::kCoco},
+     {"yolo", UnpackAs::kYolo},
+     {"voc", UnpackAs::kVoc}}};
 
 }  // namespace packhorse

@@ -5,8 +5,6 @@
 #include <string>
 #include <system_error>
 
-#include "base/secrets.h"
-
 namespace packhorse {
 
 /// The kinds of Error. Programs choose their exit code and advice by them.
@@ -24,17 +22,12 @@ enum class ErrorKind {
 
 /// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()`
 /// and `key()` say where (empty when not applicable); `advice()` says what to do next (may be
-/// empty). What it says never holds the secrets of an address (secrets.h); whoever shows its path
-/// or key hides them.
+/// empty). What it says holds no secrets of addresses (passwords and tokens in URLs); whoever shows
+/// its path or key must leave them out.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, std::filesystem::path path = {},
-        const std::string& advice = {}, std::string key = {})
-      : std::runtime_error(without_secrets(what)),
-        kind_(kind),
-        path_(std::move(path)),
-        advice_(without_secrets(advice)),
-        key_(std::move(key)) {}
+        const std::string& advice = {}, std::string key = {});
 
   ErrorKind kind() const { return kind_; }
   const std::filesystem::path& path() const { return path_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -7,12 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/dataset_directory.h"
-#include "dataset/remote_files.h"
-#include "dataset/shard_index.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/mapped_file.h"
 #include "packhorse/dataset/manifest.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse {
 
@@ -29,11 +27,14 @@ inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 inline constexpr std::size_t kShardsAtOnce = 1024;
 inline constexpr std::uint64_t kIndexBytesAtOnce = std::uint64_t{256} << 20;
 
+class DatasetDirectory;
+class MappedFile;
 struct OpenShard;
+class ShardIndex;
 class ShardPool;
 
 /// A published dataset, opened for reading: manifest, class list, and the shards, each with its
-/// index and data file mapped (mapped_file.h).
+/// index and data file mapped (packhorse/base/mapped_file.h).
 ///
 /// A dataset of up to kShardsAtOnce shards with kIndexBytesAtOnce of indexes opens them all at
 /// once, which finds what is missing or damaged in them. A larger one opens a shard when it is
@@ -45,8 +46,9 @@ class ShardPool;
 ///
 /// A file stays readable if it is removed, or hidden by its permissions, while its shard is open. A
 /// file that is cut gives an Error(kIo) with its name as soon as a sample beyond the cut is read.
-/// Files are opened as DatasetDirectory opens them. Of a dataset at a URL, indexes are copied, and
-/// of data files what is looked at. Thread-safe after construction.
+/// A dataset never names files outside its directory, and no symbolic link on the way to one is
+/// followed, but for shards of others that `index` made a dataset of. Of a dataset at a URL,
+/// indexes are copied, and of data files what is looked at. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
@@ -63,8 +65,9 @@ class PackedDataset {
     std::size_t row;
   };
 
-  const std::filesystem::path& path() const { return directory_.path(); }
-  const DatasetDirectory& directory() const { return directory_; }
+  const std::filesystem::path& path() const;
+  /// For the library itself, as index() is: their types are not installed.
+  const DatasetDirectory& directory() const { return *directory_; }
   const Manifest& manifest() const { return manifest_; }
   const std::vector<std::string>& classes() const { return classes_; }
   std::size_t size() const { return manifest_.samples; }
@@ -124,7 +127,7 @@ class PackedDataset {
   BytesLease frame_content(const OpenShard& shard, Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   MappedFile map_data(const ShardRecord& record) const;
-  DatasetDirectory directory_;
+  std::unique_ptr<const DatasetDirectory> directory_;
   Manifest manifest_;
   std::vector<std::string> classes_;
   std::vector<std::uint64_t> first_samples_;  ///< of the shards
@@ -132,12 +135,6 @@ class PackedDataset {
   std::unique_ptr<ShardPool> pool_;
   std::uint64_t serial_;  ///< never used by another object of the process
 };
-
-/// Open single pieces of a dataset, for callers that need no more: the class list, or a shard's
-/// index. Both throw Error(kCorrupt) when the piece does not fit the manifest.
-std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
-ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
-                      const Manifest& manifest, IndexCheck check = IndexCheck::kAll);
 
 /// True when `path`, a directory or a URL, holds a dataset.json.
 bool is_packed_dataset(const std::filesystem::path& path);

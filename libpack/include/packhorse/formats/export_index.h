@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include "formats/format.h"
 
 /// Indexes for other people's readers, where a format has such readers: for tar shards, those of
 /// DALI, wids and timm. Packing publishes them with the dataset; this makes them again, or for
@@ -12,6 +11,10 @@
 ///
 ///     ExportedIndexReport report = export_indexes("packed/train", {}, {});
 namespace packhorse {
+
+struct ExportedIndexOptions {
+  std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
+};
 
 struct ExportedIndexReport {
   std::vector<std::string> written;    ///< files, relative to where they were written

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <stop_token>
 #include <string>
 
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/targets/unpack_as.h"
 
 namespace packhorse {
 

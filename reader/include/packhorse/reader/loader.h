@@ -10,13 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "loader/latency.h"
-#include "order/order.h"
-#include "order/shuffle_quality.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/reader/order_kind.h"
 #include "packhorse/reader/pixel_format.h"
 #include "packhorse/reader/targets.h"
 
@@ -103,6 +101,14 @@ struct LoaderState {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t done = 0;  ///< samples of this epoch delivered, over all ranks
+};
+
+/// How long something took that happened `count` times; zeros when it has not.
+struct Latencies {
+  std::uint64_t count = 0;
+  std::uint64_t sum_ns = 0;
+  std::uint64_t p50_ns = 0, p99_ns = 0;  ///< up to 13 % above the true value
+  std::uint64_t max_ns = 0;
 };
 
 /// Totals since construction; nanoseconds are summed over threads.

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "dataset/shard_index.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 

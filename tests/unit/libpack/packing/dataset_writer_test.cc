@@ -3,9 +3,12 @@
 #include "codecs/colour_rows.h"
 #include "codecs/image_header.h"
 #include "codecs/png/png_encode.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "listing/names.h"
 #include "pack_place.h"
 #include "packhorse/verify/verify.h"
+#include "sources/source.h"
 #include "support/pictures.h"
 
 namespace packhorse {

@@ -12,8 +12,9 @@
 
 #include "base/process.h"
 #include "base/unnamed_file.h"
+#include "formats/format.h"
 #include "pack_place.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 #include "packing/task_note.h"
 
 namespace packhorse {

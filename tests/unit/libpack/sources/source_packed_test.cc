@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "sources/source.h"
 #include "unit/libpack/packing/pack_place.h"
 

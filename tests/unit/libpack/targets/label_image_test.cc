@@ -4,6 +4,7 @@
 
 #include "codecs/png/png_encode.h"
 #include "packhorse/base/error.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse::test {
 

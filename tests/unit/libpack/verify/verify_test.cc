@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/packing/pack.h"
 #include "support/support.h"

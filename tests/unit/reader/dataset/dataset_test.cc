@@ -6,6 +6,8 @@
 #include <map>
 
 #include "base/file.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "unit/reader/fixtures.h"

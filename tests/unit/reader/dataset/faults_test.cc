@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"

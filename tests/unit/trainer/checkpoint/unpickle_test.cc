@@ -5,6 +5,7 @@
 #include <caffe2/serialize/inline_container.h>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 #include "support/support.h"
 

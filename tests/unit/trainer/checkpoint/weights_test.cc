@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "input/normalize.h"
 #include "support/support.h"
 

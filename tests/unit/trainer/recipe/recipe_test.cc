@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/archs.h"
+#include "recipe/recipe_json.h"
 #include "support/support.h"
 
 using namespace packhorse;

@@ -11,6 +11,7 @@
 #include "packhorse/trainer/train/evaluate.h"
 #include "support/support.h"
 #include "train/engine.h"
+#include "train/run_state.h"
 #include "unit/trainer/toy_set.h"
 
 using namespace packhorse;

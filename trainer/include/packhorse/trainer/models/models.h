@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace packhorse::trainer {
 
@@ -32,6 +34,12 @@ class Model : public torch::nn::Module {
   virtual std::string stem() const { return ""; }
   /// Whether it is a TorchScript module.
   virtual bool is_script() const { return false; }
+};
+
+/// Mean and deviation of each channel, of pixel values scaled to 0..1.
+struct Normalization {
+  std::vector<double> mean = {0.485, 0.456, 0.406};  ///< ImageNet's, torchvision's default
+  std::vector<double> stddev = {0.229, 0.224, 0.225};
 };
 
 /// The task that a network is made for.

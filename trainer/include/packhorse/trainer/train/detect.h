@@ -13,8 +13,8 @@
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/trainer/recipe/scores.h"
 #include "packhorse/trainer/train/model_file.h"
-#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

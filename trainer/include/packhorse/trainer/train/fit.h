@@ -9,12 +9,12 @@
 
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/bad_samples.h"
+#include "packhorse/trainer/checkpoint/weights.h"
+#include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
 #include "packhorse/trainer/watch/run_log.h"
 #include "packhorse/trainer/watch/watch_options.h"
-#include "train/engine.h"
-#include "train/run_state.h"
 
 namespace packhorse::trainer {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -7,9 +8,16 @@
 #include <vector>
 
 #include "packhorse/reader/metrics.h"
-#include "watch/trace.h"
 
 namespace packhorse::trainer {
+
+/// The steps of this call that a trace holds: [begin, end), counted from 0.
+struct StepSpan {
+  std::int64_t begin = 5, end = 15;  ///< the first steps are unlike those that follow
+  /// "10": ten steps after the first 5; "20:30": from step 20 up to 30. Throws Error(kUsage).
+  static StepSpan parse(const std::string& text);
+  friend bool operator==(const StepSpan&, const StepSpan&) = default;
+};
 
 /// How a run is watched, apart from the events that its caller gets.
 struct WatchOptions {

@@ -12,7 +12,6 @@
 #include "base/json_slices.h"
 #include "base/option.h"
 #include "base/printable.h"
-#include "base/secrets.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

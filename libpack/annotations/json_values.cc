@@ -5,7 +5,6 @@
 
 #include "base/json_slices.h"
 #include "base/printable.h"
-#include "base/secrets.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/secrets.h"
+#include "base/printable.h"
 
 namespace packhorse {
 

@@ -6,8 +6,6 @@
 #include <array>
 #include <cstdint>
 
-#include "base/secrets.h"
-
 namespace packhorse {
 
 namespace {

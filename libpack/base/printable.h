@@ -19,7 +19,7 @@ namespace packhorse {
 std::string printable(std::string_view name);
 
 /// Does the same for a sentence that may hold names, but keeps backslashes, so that names already
-/// made printable do not change. Hides secrets of addresses (secrets.h).
+/// made printable do not change. Hides secrets of addresses (without_secrets()).
 std::string printable_text(std::string_view text);
 
 /// Does the same for JSON that a library wrote, and keeps its meaning: escaped characters become
@@ -28,5 +28,20 @@ std::string printable_json(std::string_view json);
 
 /// Whether `text` is UTF-8 by the rules of RFC 3629.
 bool is_utf8(std::string_view text);
+
+/// The text without them, for all that is printed or published. In words (what blanks part), "..."
+/// stands for
+///
+///  - what follows the ? of an address, which has a scheme: "https:/"; and a ? in later words, as
+///    an address may be written with blanks;
+///  - the user and the password of an address;
+///  - all parameters of a word, ?a=1&token=SECRET, where the name of one holds `token`, `secret`,
+///    `sig`, `pass`, `pwd`, `credential`, `auth`, `key`, `x-amz-` or `x-goog-`, in any letter case.
+///
+/// All other text stays, so "what.jpg?size=3" does. Doing it twice changes nothing.
+std::string without_secrets(std::string_view text);
+
+/// Whether a text has a user, or a parameter of such a name: other queries may be harmless.
+bool has_secret(std::string_view text);
 
 }  // namespace packhorse

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -51,5 +52,10 @@ std::unique_ptr<ColourRows> open_colours(Bytes file, const ImageInfo& info,
 /// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: most
 /// take longer than a full decode.
 int decode_eighths(const ImageInfo& info, int least_width, int least_height);
+
+/// Converts a row of CMYK to RGB, without a profile. 0 is full ink, as practically all CMYK JPEGs
+/// have it; Pillow and OpenCV take all of them so, with Adobe's marker or without. `rgb` may begin
+/// where `cmyk` does, or before.
+void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, int pixels);
 
 }  // namespace packhorse

@@ -10,7 +10,6 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "base/secrets.h"
 #include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
 

@@ -8,9 +8,8 @@
 #include "base/choices.h"
 #include "formats/foreign_shard.h"
 #include "formats/format.h"
-#include "formats/hdf5/hdf5.h"
+#include "formats/kinds.h"
 #include "formats/library_versions.h"
-#include "formats/lmdb/lmdb.h"
 #include "formats/wds/wds.h"
 #include "packhorse/base/error.h"
 

@@ -1,4 +1,3 @@
-#include "labels/class_file.h"
 
 #include <algorithm>
 #include <array>

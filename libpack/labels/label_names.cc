@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "base/printable.h"
-#include "base/secrets.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 

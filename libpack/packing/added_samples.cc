@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/printable.h"
-#include "codecs/png/png_encode.h"
+#include "codecs/encode.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"

@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/stop.h"
 #include "codecs/described_image.h"
+#include "codecs/encode.h"
 #include "codecs/image_header.h"
-#include "codecs/png/png_encode.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/label_image.h"
 

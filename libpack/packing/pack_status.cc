@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/unnamed_file.h"
+#include "base/scratch_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/version.h"

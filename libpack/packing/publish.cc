@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/secrets.h"
+#include "base/printable.h"
 #include "dataset/class_list.h"
 #include "dataset/shard_index.h"
 #include "formats/dataset_card.h"

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
-#include "base/unnamed_file.h"
+#include "base/scratch_file.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -1,9 +1,8 @@
-#include "reports/pack_report.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
-#include "base/secrets.h"
 
 namespace packhorse {
 

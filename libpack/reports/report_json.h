@@ -13,7 +13,7 @@ using ReportJson = nlohmann::ordered_json;  ///< members stay in the order they 
 
 /// The text of a report, with a line break at its end. Text in it that is not UTF-8 (file names may
 /// be anything) is replaced character by character, what could steer a terminal is escaped, and
-/// secrets of addresses are hidden (secrets.h).
+/// secrets of addresses are hidden.
 std::string json_text(ReportJson json);
 /// The same on one line.
 std::string json_line(ReportJson json);

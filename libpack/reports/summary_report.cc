@@ -1,6 +1,6 @@
-#include "reports/summary_report.h"
-
 #include <nlohmann/json.hpp>
+
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -1,5 +1,3 @@
-#include "reports/verify_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/option.h"
 #include "packhorse/base/error.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -2,11 +2,10 @@
 #include <cstring>
 
 #include "codecs/codec.h"
-#include "codecs/png/png_encode.h"
-#include "codecs/webp/webp_encode.h"
+#include "codecs/encode.h"
 #include "image/picture.h"
 #include "packhorse/base/error.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

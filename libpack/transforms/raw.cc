@@ -6,7 +6,7 @@
 #include "image/picture.h"
 #include "packhorse/base/error.h"
 #include "transforms/area.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

@@ -8,7 +8,7 @@
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
 #include "transforms/jpeg_planes.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

@@ -8,7 +8,7 @@
 #include "base/choices.h"
 #include "base/option.h"
 #include "packhorse/base/error.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -18,7 +18,6 @@
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/resources.h"
-#include "base/secrets.h"
 #include "base/stop.h"
 #include "dataset/dataset_directory.h"
 #include "dataset/shard_index.h"

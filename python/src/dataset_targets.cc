@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "bindings.h"
 #include "dataset.h"
 #include "loader/targets_reader.h"
 #include "packhorse/reader/targets.h"

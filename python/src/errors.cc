@@ -1,7 +1,7 @@
 #include <exception>
 
 #include "base/option.h"
-#include "base/secrets.h"
+#include "base/printable.h"
 #include "bindings.h"
 #include "packhorse/base/error.h"
 

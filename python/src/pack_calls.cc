@@ -3,11 +3,12 @@
 #include "base/choices.h"
 #include "base/output_file.h"
 #include "base/printable.h"
+#include "others_run.h"
 #include "pack_bindings.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
-#include "reports/files_report.h"
-#include "reports/pack_report.h"
+#include "remote_opener.h"
+#include "reports/reports.h"
 #include "sources/source.h"
 #include "watched_call.h"
 
@@ -125,3 +126,15 @@ void bind_pack(nb::module_& module) {
 }
 
 }  // namespace packhorse::python
+
+NB_MODULE(_pack, module) {
+  nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
+  packhorse::python::translate_errors();
+  packhorse::spell_options(packhorse::python::keyword_text);
+  packhorse::python::bind_options(module);
+  packhorse::python::bind_pack(module);
+  packhorse::python::bind_inspect(module);
+  packhorse::python::bind_writer(module);
+  packhorse::python::bind_remote_opener(module);
+  packhorse::python::OthersRun::stay_at_exit(module);
+}

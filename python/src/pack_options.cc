@@ -1,4 +1,4 @@
-#include "labels/class_file.h"
+#include "labels/text_file.h"
 #include "option_values.h"
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"

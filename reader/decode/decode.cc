@@ -9,7 +9,6 @@
 #include "codecs/image_header.h"
 #include "decode/colours.h"
 #include "decode/jpeg_decoder.h"
-#include "decode/jpeg_slice.h"
 #include "decode/resample.h"
 #include "decode/warp.h"
 #include "packhorse/base/error.h"

@@ -1,8 +1,7 @@
-#include "decode/jpeg_slice.h"
-
 #include <algorithm>
 #include <cstring>
 
+#include "decode/jpeg_decoder.h"
 #include "jpeg/decode/marker_segments.h"
 #include "jpeg/decode/roi_layout.h"
 

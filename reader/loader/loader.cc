@@ -16,7 +16,7 @@
 #include "loader/slot_pool.h"
 #include "loader/storage_prefetcher.h"
 #include "loader/targets_reader.h"
-#include "order/shuffle_quality.h"
+#include "order/order.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "pixel_format/pixel_writer.h"

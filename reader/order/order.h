@@ -6,6 +6,7 @@
 
 #include "base/permutation.h"
 #include "order/runs.h"
+#include "packhorse/reader/dataset.h"
 #include "packhorse/reader/order_kind.h"
 
 namespace packhorse::reader {
@@ -60,5 +61,8 @@ class Order {
   Permutation permutation_;
   std::shared_ptr<const WindowOrder> windows_;
 };
+
+/// Looks at up to `batches` batches, evenly spread over the epoch. Zeros when there are none.
+ShuffleQuality shuffle_quality(const Dataset& dataset, const Order& order, std::uint64_t batches);
 
 }  // namespace packhorse::reader

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "codecs/png/png_encode.h"
+#include "codecs/encode.h"
 #include "dataset/shard_index.h"
 #include "formats/lmdb/layout.h"
 #include "image/npy.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "common/checks.h"
-#include "labels/class_file.h"
+#include "labels/text_file.h"
 #include "listing/names.h"
 #include "packhorse/storage/remote.h"
 #include "storage/dataset/remote_table.h"

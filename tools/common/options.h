@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "packhorse/base/error.h"
 #include "packing/option_table.h"
 
 /// Options of the library's tables on the command line.
@@ -41,5 +42,15 @@ void add_bands(CLI::App& app, ImageLimits& limits, const std::string& heading,
 
 /// "--short-side 256": how this program's users give an option (base/option.h).
 std::string flag_text(std::string_view name, std::string_view value);
+
+/// The Error(kUsage) for a command line that `app` has refused. `words`: the command line without
+/// the program's name.
+Error usage_error(CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& words);
+
+/// Throws Error(kUsage) for values that CLI11 takes for others or for nothing given: empty ones,
+/// which would act as if the option had not been given, negative and octal numbers, and numbers
+/// that are too large.
+void check_values(const CLI::App& app);
 
 }  // namespace packhorse::program

@@ -25,11 +25,9 @@
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "base/process.h"
-#include "base/secrets.h"
 #include "base/stop.h"
 #include "common/options.h"
 #include "common/terminal.h"
-#include "common/usage.h"
 #include "help/help_files.h"
 #include "packhorse/base/error.h"
 

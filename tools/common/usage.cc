@@ -1,5 +1,3 @@
-#include "common/usage.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "base/choices.h"
 #include "base/printable.h"
 #include "common/checks.h"
+#include "common/options.h"
 
 namespace packhorse::program {
 

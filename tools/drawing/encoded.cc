@@ -17,7 +17,7 @@
 #include <span>
 
 #include "base/output_file.h"
-#include "codecs/png/png_encode.h"
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::drawing {

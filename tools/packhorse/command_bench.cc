@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/output_file.h"
-#include "bench/augments.h"
+#include "bench/request.h"
 #include "bench/run.h"
 #include "commands.h"
 #include "common/checks.h"

@@ -6,7 +6,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/copy.h"
-#include "reports/files_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -4,7 +4,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/terminal.h"
-#include "reports/files_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

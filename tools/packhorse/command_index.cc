@@ -10,7 +10,7 @@
 #include "formats/foreign_shard.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
-#include "reports/pack_report.h"
+#include "reports/reports.h"
 #include "shared/pack_text.h"
 
 namespace packhorse {

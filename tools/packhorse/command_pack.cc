@@ -13,7 +13,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/packing/pack_status.h"
-#include "reports/pack_report.h"
+#include "reports/reports.h"
 #include "shared/pack_text.h"
 #include "shared/request.h"
 #include "sources/source.h"

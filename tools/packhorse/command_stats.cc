@@ -11,7 +11,7 @@
 #include "packhorse/analysis/dataset_stats.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "reports/summary_report.h"
+#include "reports/reports.h"
 #include "shared/request.h"
 
 namespace packhorse {

@@ -8,7 +8,7 @@
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/packing/unpack.h"
-#include "reports/files_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -12,7 +12,6 @@
 #include "common/terminal.h"
 #include "packhorse/trainer/train/fit.h"
 #include "recipe_options.h"
-#include "watch_command_options.h"
 
 namespace packhorse::trainer {
 

@@ -7,7 +7,6 @@
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
-#include "measure_options.h"
 #include "packhorse/base/error.h"
 #include "recipe_options.h"
 #include "report_json.h"

@@ -1,11 +1,10 @@
-#include "measure/inputs.h"
-
 #include <fmt/format.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
 
+#include "measure/measure.h"
 #include "models/archs.h"
 #include "packhorse/base/error.h"
 

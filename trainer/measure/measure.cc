@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "codecs/image_header.h"
-#include "measure/inputs.h"
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/dataset.h"

@@ -11,6 +11,7 @@
 #include "measure/cpu_load.h"
 #include "measure/measurement.h"
 #include "packhorse/image/image_info.h"
+#include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
@@ -200,5 +201,17 @@ std::vector<std::string> io_speedups(const SpeedReport& report);
 /// loses as far as compare() can tell. Names CPUs that others used, warm inputs of which the disk
 /// delivered more than 1 %, and epochs too short to stand for those of a larger folder.
 std::vector<std::string> verdict(const SpeedReport& report);
+
+/// "folder", or format and image mode, and "at a URL" if it lies there.
+std::string input_name(const reader::Dataset& dataset);
+/// Describes everything but the name.
+MeasuredInput describe_input(const std::filesystem::path& path, const reader::Dataset& dataset);
+/// The network's own settings, changed by what the options ask for.
+Recipe recipe_for(const MeasureOptions& options);
+/// The same, with a batch no larger than the dataset.
+Recipe recipe_for(const MeasureOptions& options, const reader::Dataset& dataset);
+
+/// Names the device that the steps ran on.
+std::string device_text(const MeasureOptions& options);
 
 }  // namespace packhorse::trainer

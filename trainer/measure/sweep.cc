@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/resources.h"
-#include "measure/inputs.h"
 #include "measure/knee.h"
+#include "measure/measure.h"
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/choices.h"
-#include "models/networks.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {

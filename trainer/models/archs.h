@@ -52,4 +52,13 @@ Recipe default_recipe(const Arch& arch);
 /// else is asked for. Throws Error(kUsage) also for an arch that is made for another task.
 Recipe default_recipe(const RecipeChoices& choices);
 
+extern const Arch kSmallNet;
+extern const Arch kResNet18, kResNet34, kResNet50, kResNet101;
+extern const Arch kResNet18Cifar;
+extern const Arch kMobileNetV2;
+extern const Arch kVitS16;
+extern const Arch kScript;
+extern const Arch kYoloxNano, kYoloxTiny, kYoloxS;
+extern const Arch kFcosResNet50;
+
 }  // namespace packhorse::trainer

@@ -26,6 +26,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/models/models.h"
 #include "parallel/data_parallel.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -384,6 +385,12 @@ void Engine::load_model(const Checkpoint& checkpoint, const std::filesystem::pat
   if (impl_->ema) copy_into(impl_->ema->average(), checkpoint.ema, path);
 } catch (...) {
   rethrow_as_error();
+}
+
+std::unique_ptr<const Task> make_task(const Recipe& recipe) {
+  if (recipe.task == TaskKind::kDetect) return make_detect(recipe);
+  if (recipe.task == TaskKind::kMultiLabel) return make_multilabel(recipe);
+  return make_classify(recipe);
 }
 
 }  // namespace packhorse::trainer

@@ -22,7 +22,6 @@
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe/schedule.h"
 #include "train/fit_setup.h"
-#include "train/measure_bands.h"
 #include "train/run_lock.h"
 #include "train/run_state.h"
 #include "train/scoring.h"

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "packhorse/base/error.h"
-#include "watch/figures.h"
+#include "watch/step_metrics.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -11,7 +11,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/reader/metrics.h"
-#include "watch/figures.h"
+#include "watch/step_metrics.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -9,9 +9,9 @@
 #include "packhorse/trainer/watch/run_log.h"
 #include "watch/advice.h"
 #include "watch/event_file.h"
-#include "watch/figures.h"
 #include "watch/metrics_server.h"
 #include "watch/step_log.h"
+#include "watch/step_metrics.h"
 #include "watch/trace.h"
 
 namespace packhorse::trainer {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "codecs/cmyk.h"
 #include "codecs/codec.h"
+#include "codecs/colour_rows.h"
 #include "codecs/jpeg/jpeg_session.h"
 #include "packhorse/base/error.h"
 

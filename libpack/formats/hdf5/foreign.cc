@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "formats/hdf5/foreign_layout.h"
 #include "formats/hdf5/global_heap.h"
-#include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
+#include "formats/kinds.h"
 #include "labels/shard_labels.h"
 #include "packhorse/dataset/sample.h"
 

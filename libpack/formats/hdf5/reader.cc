@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "formats/hdf5/handles.h"
-#include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
+#include "formats/kinds.h"
 
 namespace packhorse::hdf5 {
 

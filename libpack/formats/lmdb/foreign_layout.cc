@@ -2,9 +2,9 @@
 
 #include "base/file.h"
 #include "codecs/image_header.h"
+#include "formats/kinds.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
-#include "formats/lmdb/lmdb.h"
 
 namespace packhorse::lmdb {
 

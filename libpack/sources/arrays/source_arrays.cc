@@ -8,7 +8,7 @@
 
 #include "base/directory_look.h"
 #include "base/printable.h"
-#include "codecs/png/png_encode.h"
+#include "codecs/encode.h"
 #include "image/npy.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"

@@ -15,7 +15,6 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/printable.h"
-#include "base/secrets.h"
 #include "dataset/url.h"
 #include "labels/label_names.h"
 #include "labels/text_file.h"

@@ -1,7 +1,7 @@
 // A labels file, and the same bytes as a list of classes.
 #include "dataset/class_list.h"
-#include "labels/class_file.h"
 #include "labels/label_file.h"
+#include "labels/text_file.h"
 #include "sources/source.h"
 #include "support/fuzz.h"
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/resources.h"
-#include "bench/augments.h"
 
 namespace packhorse::bench {
 

@@ -2,7 +2,7 @@
 #include <iterator>
 
 #include "base/printable.h"
-#include "bench/augments.h"
+#include "bench/request.h"
 #include "bench/run.h"
 #include "common/remote.h"
 #include "common/storage.h"

@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "inspect/summary_text.h"
-#include "reports/summary_report.h"
+#include "reports/reports.h"
 
 namespace packhorse::inspect {
 

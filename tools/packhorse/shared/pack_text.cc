@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "reports/pack_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

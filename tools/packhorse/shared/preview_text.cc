@@ -5,7 +5,7 @@
 
 #include "base/printable.h"
 #include "common/terminal.h"
-#include "reports/pack_report.h"
+#include "reports/reports.h"
 #include "shared/pack_text.h"
 
 namespace packhorse {

@@ -14,7 +14,7 @@
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
-#include "tasks/kinds.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

@@ -11,9 +11,9 @@
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
-#include "tasks/kinds.h"
 #include "tasks/mixing.h"
 #include "tasks/multilabel/label_scores.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

@@ -12,8 +12,9 @@ namespace packhorse {
 /// Touching a mapped page that the file no longer has, or that the disk cannot read, raises SIGBUS,
 /// which would end the program. The first MappedFile of a process therefore installs a handler that
 /// replaces such a page with zeros and records it: see truncated(). A SIGBUS at any other address
-/// goes to the handler that was there before. Where other code may install a handler of its own
-/// later (faulthandler, the workers of PyTorch's DataLoader), call arm() before touching bytes.
+/// goes to the handler that was there before. It also installs fork handlers (pthread_atfork),
+/// which hold its mutex over a fork(). Where other code may install a handler of its own later
+/// (faulthandler, the workers of PyTorch's DataLoader), call arm() before touching bytes.
 class MappedFile {
  public:
   MappedFile() = default;

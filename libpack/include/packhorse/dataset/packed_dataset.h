@@ -44,6 +44,10 @@ class ShardPool;
 /// and those in a cache half of the open files (RLIMIT_NOFILE); beyond, shards that have not been
 /// used for long are closed, and opened again when they are needed.
 ///
+/// Effects on the whole process: the first one installs MappedFile's handler of SIGBUS and fork
+/// handlers. Decoding AVIF, HEIC and JPEG XL, as packing and verifying do, sets C's `stderr` to a
+/// stand-in meanwhile, which drops what the library writes there and hands on all else.
+///
 /// A file stays readable if it is removed, or hidden by its permissions, while its shard is open. A
 /// file that is cut gives an Error(kIo) with its name as soon as a sample beyond the cut is read.
 /// A dataset never names files outside its directory, and no symbolic link on the way to one is

@@ -149,6 +149,9 @@ struct PackReport {
 /// `finish` then checks that every shard is there and publishes. The bytes are those of a single
 /// run.
 ///
+/// Scratch files without a name go beside the dataset or into the system's directory for temporary
+/// files (TMPDIR). Effects on the whole process are those of PackedDataset.
+///
 /// More rejects than allowed are not an exception: the report has `published == false` and lists
 /// them. Throws Error: kUsage (options that do not fit each other, the format or the source; class
 /// folders that are doubtful, unless `options.list.allow_odd_classes`), kNotFound (no

@@ -79,6 +79,11 @@ RemoteCounters operator-(const RemoteCounters& now, const RemoteCounters& before
 /// From then on datasets at http, https and s3 URLs are opened with these options; a URL with a
 /// query, which may be a secret, is refused. Call it once, before other threads open datasets, as
 /// a program does at its start. Throws Error(kUsage).
+///
+/// Reads the environment, then and at requests: AWS_* as its command line tools do (region, keys,
+/// profile, endpoints, services of containers and instances), HOME for its files, SSL_CERT_FILE,
+/// CURL_CA_BUNDLE and AWS_CA_BUNDLE, and what libcurl reads (proxies). Changes none of it; no other
+/// thread may change it meanwhile.
 void enable_remote(const RemoteOptions& options);
 RemoteCounters remote_counters();
 

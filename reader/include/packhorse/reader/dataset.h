@@ -27,7 +27,8 @@ enum class OddClasses : std::uint8_t { kRefuse, kTake };
 ///     std::vector<std::byte> jpeg;
 ///     dataset->read(17, jpeg);
 ///
-/// Immutable and thread-safe after open().
+/// Immutable and thread-safe after open(). Effects on the whole process: the first packed dataset
+/// installs a handler of SIGBUS and fork handlers (packhorse/base/mapped_file.h).
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -48,6 +49,8 @@ class Dataset {
   virtual std::string id() const { return {}; }
   virtual std::size_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
+  /// As in all that takes a sample, i < size(): a packed dataset throws Error(kUsage) otherwise; of
+  /// a class folder it must hold.
   virtual std::int64_t label(std::size_t i) const = 0;
   /// Bytes of sample i's image, decompressed where the shard is compressed.
   virtual std::uint64_t bytes(std::size_t i) const = 0;

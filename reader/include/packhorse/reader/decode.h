@@ -75,6 +75,9 @@ struct DecodeCounters {
 /// it only matters that the sample was packed, so that of an animation the first frame is taken,
 /// and the bytes say the rest.
 ///
+/// An effect on the whole process: while an AVIF, HEIC or JPEG XL is decoded, C's `stderr` is a
+/// stand-in, which drops what the library writes there from that thread and hands on all else.
+///
 /// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
 /// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
 /// only visible pixels are scaled.

@@ -1,4 +1,3 @@
-#include "base/secrets.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,7 @@
-#include "codecs/png/png_encode.h"
-
 #include <algorithm>
 
 #include "codecs/colour_rows.h"
+#include "codecs/encode.h"
 #include "support/pictures.h"
 #include "support/support.h"
 

@@ -1,8 +1,8 @@
 #include "packhorse/packing/dataset_writer.h"
 
 #include "codecs/colour_rows.h"
+#include "codecs/encode.h"
 #include "codecs/image_header.h"
-#include "codecs/png/png_encode.h"
 #include "dataset/shard_index.h"
 #include "formats/format.h"
 #include "listing/names.h"

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/process.h"
-#include "base/unnamed_file.h"
+#include "base/scratch_file.h"
 #include "formats/format.h"
 #include "pack_place.h"
 #include "packhorse/version.h"

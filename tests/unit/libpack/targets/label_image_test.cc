@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "codecs/png/png_encode.h"
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
 #include "targets/pixel_map.h"
 

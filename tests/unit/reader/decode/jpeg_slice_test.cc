@@ -1,5 +1,3 @@
-#include "decode/jpeg_slice.h"
-
 #include <doctest/doctest.h>
 
 #include <random>
@@ -7,6 +5,7 @@
 #include "base/file.h"
 #include "codecs/image_header.h"
 #include "decode/colours.h"
+#include "decode/jpeg_decoder.h"
 #include "jpeg/decode/roi_layout.h"
 #include "unit/reader/fixtures.h"
 

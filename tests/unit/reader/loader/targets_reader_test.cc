@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "codecs/png/png_encode.h"
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
 #include "unit/reader/fixtures.h"
 #include "unit/reader/loader/epoch.h"

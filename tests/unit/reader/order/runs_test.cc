@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "order/order.h"
-#include "order/shuffle_quality.h"
 #include "packhorse/base/error.h"
 #include "unit/reader/fixtures.h"
 #include "unit/reader/order/samples.h"

@@ -25,7 +25,9 @@ struct WatchOptions {
   std::optional<int> metrics_port =
       {};  ///< for Prometheus, on this machine's `metrics_address`; 0: any
   std::string metrics_address = "127.0.0.1";
-  std::filesystem::path trace = {};  ///< a file; empty: no trace
+  /// A file; empty: no trace. Without a GPU, it sets KINETO_LOG_LEVEL in the environment of the
+  /// process, unless that is set.
+  std::filesystem::path trace = {};
   StepSpan trace_steps = {};
   /// Counters of the program around the run, to be served and written with the run's own; without
   /// labels. Called from several threads.

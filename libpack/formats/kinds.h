@@ -1,6 +1,11 @@
 #pragma once
 
+#include <memory>
+
 #include "formats/foreign_shard.h"
+
+/// The formats of registry.cc that other files of libpack/formats need; formats/wds/wds.h has the
+/// rest.
 
 namespace packhorse::hdf5 {
 
@@ -13,3 +18,13 @@ std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, cons
 std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path);
 
 }  // namespace packhorse::hdf5
+
+namespace packhorse::lmdb {
+
+/// LMDB with Caffe Datum values, and with one value per member. layout.h draws both.
+extern const Format kDatumFormat;
+extern const Format kMembersFormat;
+/// LMDB of any writer, to be adopted. foreign.h draws what is accepted.
+extern const ForeignFormat kForeignFormat;
+
+}  // namespace packhorse::lmdb

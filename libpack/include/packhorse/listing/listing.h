@@ -13,17 +13,17 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/entry_table.h"
 
-/// What a source holds: its samples as entries, and everything else with the reason why it is no
-/// sample.
+/// The content of a source: its samples as entries, and everything else with the reason why it is
+/// not a sample.
 namespace packhorse {
 
-/// One input that does not become a sample although it looks like one, and why.
+/// One input that looks like a sample but cannot become one, and why.
 struct Reject {
   std::string path;  ///< relative to the source, as printable() writes it
   std::string reason;
 };
 
-/// One input that a rule passes over, which is no failure.
+/// One input that a rule leaves out; not a failure.
 struct Skip {
   std::string path;       ///< as Reject::path
   std::string_view rule;  ///< a constant, e.g. "not a regular file"
@@ -32,14 +32,14 @@ struct Skip {
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
   std::string split;
-  /// Its folder in the source, which entries' paths are relative to. Empty where they are relative
-  /// to the source, or are not paths in it.
+  /// Its folder in the source; paths of entries are relative to it. Empty if they are relative to
+  /// the source, or are not paths in it.
   std::string origin = {};
   EntryTable entries = {};
   std::vector<Reject> rejects = {};  ///< known before any byte is read
   std::vector<Skip> skips = {};
   std::string target_head = {};  ///< TargetRecord::head: splits have annotation files of their own
-  /// What reports put before its paths: its folder in the source, or else its name.
+  /// The prefix of its paths in reports: its folder in the source, or else its name.
   const std::string& prefix() const { return origin.empty() ? split : origin; }
 };
 
@@ -54,7 +54,7 @@ struct Doubt {
     kOneClass       ///< there is only one
   };
   Kind kind;
-  std::string what, advice;  ///< as an Error has them
+  std::string what, advice;  ///< as in an Error
 };
 
 class SampleTargets;
@@ -66,15 +66,15 @@ struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
   std::vector<SplitListing> splits;
-  /// What the source was taken for, where its layout alone says that it has annotations; in words.
+  /// What was detected, if the layout alone shows that the source has annotations; in words.
   std::string detected = {};
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
-  std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
+  std::vector<Doubt> doubts;       ///< about classes from folders, the most serious first
   /// The targets that the samples have, or will have.
   std::vector<TargetRecord> targets = {};
-  /// What packing adds to each sample, where targets are asked for: the names of those fields, and
-  /// what makes them.
+  /// What packing adds to each sample if targets are requested: the names of those fields, and what
+  /// makes them.
   std::vector<std::string> made_fields = {};
   std::shared_ptr<const SampleTargets> made_targets = {};
   std::shared_ptr<const ExtraTargets> made_extras = {};
@@ -83,36 +83,36 @@ struct Listing {
   std::uint64_t seen() const;
 };
 
-/// An extra field whose files lie elsewhere in the source than beside the images.
+/// An extra field whose files are not beside the images.
 struct FieldPlace {
   std::string name;
-  /// A folder whose folders are those of the images, or a pattern of paths: docs/annotations.md,
+  /// A folder with the same sub-folders as the images, or a pattern of paths: docs/annotations.md,
   /// "Files in other folders".
   std::string pattern;
   bool required = true;  ///< an image without its file is rejected
 };
 
-/// Which of a sample's companions are taken as extra fields.
 /// The dot at which the key of a WebDataset member ends: v1 or v1.00 for v1.00.jpg.
 enum class KeyDot { kFirst, kLast };
 /// Parses "first" and "last". Throws Error(kUsage).
 KeyDot parse_key_dot(const std::string& text);
 
+/// Which of a sample's companions are taken as extra fields.
 struct FieldChoice {
-  /// Unset: what the source brings by itself (folders and archives none; a manifest file its
-  /// further columns; shards all they hold). A list: just these; an empty list: none.
+  /// Unset: the source's own fields (folders and archives: none; a list: its further columns;
+  /// shards: all). A list: just these; an empty list: none.
   std::optional<std::vector<std::string>> names = {};
-  /// Further fields of a folder or an archive, by where their files lie.
+  /// Further fields of a folder or an archive, by the place of their files.
   std::vector<FieldPlace> places = {};
   /// WebDataset shards: which members are fields of which sample. Unset: each sample's members
-  /// tell, or it is refused.
+  /// decide, or it is refused.
   std::optional<KeyDot> key_dot = {};
 
   /// Parses "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
   static FieldChoice parse(const std::string& text);
 };
 
-/// A sample's bytes as a source hands them out. Reused from sample to sample.
+/// A sample's bytes as a source reads them. Reused from sample to sample.
 struct Input {
   struct Extra {
     std::size_t field = 0;  ///< place in Listing::fields

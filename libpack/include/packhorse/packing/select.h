@@ -25,7 +25,7 @@ struct SelectOptions {
   /// match one of its globs are kept; `exclude` always leaves out what it matches.
   std::vector<std::string> include, exclude;
   enum class Duplicates { kKeep, kReport, kDrop };
-  /// What happens to inputs with identical bytes, over all splits. kDrop keeps one of each:
+  /// The treatment of inputs with identical bytes, over all splits. kDrop keeps one of each:
   /// preferably one outside "train", so that no evaluation image is trained on, otherwise the first
   /// by path.
   Duplicates duplicates = Duplicates::kKeep;

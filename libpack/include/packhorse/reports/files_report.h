@@ -17,7 +17,7 @@ ReportJson to_json(const UnpackReport& report);
 /// What `packhorse copy --json` prints.
 ReportJson to_json(const CopyReport& report);
 
-/// What came of the other readers' indexes of one dataset, or of all splits in a directory.
+/// The indexes for other readers of one dataset, or of all splits in a directory.
 struct ExportReport {
   struct Dataset {
     std::filesystem::path path;  ///< where the files were written

@@ -6,7 +6,7 @@
 
 namespace packhorse {
 
-/// What the commands' JSON says about a dataset's objects.
+/// The objects of a dataset in the commands' JSON.
 ReportJson to_json(const ObjectStats& stats);
 
 /// What `packhorse inspect --json` prints of one dataset.

@@ -12,7 +12,7 @@
 
 namespace packhorse {
 
-/// All that a check of one or more datasets has found. Views only.
+/// The results of a check of one or more datasets. Views only.
 struct VerifyOutcome {
   const VerifyReport& verified;
   const RepairReport* repaired = nullptr;   ///< null when nothing was repaired
@@ -23,8 +23,8 @@ struct VerifyOutcome {
 /// What `packhorse inspect --verify --json`, `inspect --against --json` and `repair --json` print.
 ReportJson to_json(const VerifyOutcome& outcome);
 
-/// What is wrong when not all is well, and what to do next. The findings of the check decide; if
-/// there are none, it is the source that differs.
+/// What is wrong, and what to do next. The findings of the check decide; without findings, the
+/// source differs.
 std::string what_is_wrong(const VerifyReport& report);
 std::string advice_for(const VerifyReport& report);
 

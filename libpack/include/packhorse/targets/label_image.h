@@ -26,8 +26,8 @@ LabelImage label_image_size(Bytes png);
 /// for a damaged PNG, also where libpng only warns.
 LabelImage decode_label_image(Bytes png, std::uint32_t width, std::uint32_t height);
 
-/// The mask of the image that `map` made of this one's: the pixel nearest to the centre of each new
-/// one, or `outside`.
+/// The mask after `map`: each new pixel gets the label of the stored pixel nearest to its centre,
+/// or `outside`.
 LabelImage map_labels(const LabelImage& image, const PixelMap& map, std::uint8_t outside);
 
 }  // namespace packhorse

@@ -7,7 +7,7 @@
 
 namespace packhorse {
 
-/// As what a dataset is unpacked: its files as they are, or a data set of objects in a notation.
+/// The result of unpacking: the files as they are, or a dataset with objects in a notation.
 enum class UnpackAs : std::uint8_t { kFolder, kCoco, kYolo, kVoc };
 
 inline constexpr std::array<std::pair<std::string_view, UnpackAs>, 4> kUnpackAs = {

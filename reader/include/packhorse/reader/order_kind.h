@@ -7,9 +7,10 @@
 namespace packhorse::reader {
 
 enum class OrderKind : std::uint8_t {
-  kGlobal,  ///< every sample may come anywhere: for storage that is good at random reads
-  kWindow,  ///< large pieces in random order, mixed within a window (WindowOrder): for the others
-  kWindowFirst,  ///< epoch 0 as kWindow, the others as kGlobal: for what is kept as it first comes
+  kGlobal,       ///< every sample may come anywhere: for storage that is good at random reads
+  kWindow,       ///< large pieces in random order, mixed within a window (WindowOrder): for other
+                 ///< storage
+  kWindowFirst,  ///< epoch 0 as kWindow, the others as kGlobal: for remote data with a cache
   kSequential,   ///< in stored order
 };
 

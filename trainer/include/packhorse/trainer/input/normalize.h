@@ -6,7 +6,7 @@
 
 namespace packhorse::trainer {
 
-/// Mean and deviation of each channel, of pixel values scaled to 0..1.
+/// Mean and std of each channel, of pixel values scaled to 0..1.
 struct Normalization {
   std::vector<double> mean = {0.485, 0.456, 0.406};  ///< ImageNet's, torchvision's default
   std::vector<double> stddev = {0.229, 0.224, 0.225};

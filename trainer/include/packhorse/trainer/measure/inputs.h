@@ -6,7 +6,7 @@
 /// Describes the inputs of a measurement.
 namespace packhorse::trainer {
 
-/// "folder", or format and image mode, and "at a URL" if it lies there.
+/// "folder", or format and image mode, and "at a URL" if it is remote.
 std::string input_name(const reader::Dataset& dataset);
 /// Describes everything but the name.
 MeasuredInput describe_input(const std::filesystem::path& path, const reader::Dataset& dataset);

@@ -164,8 +164,8 @@ bool is_noisy(const reader::Spread& spread);
 /// The result of comparing two speeds by their repeats.
 enum class Told {
   kNot,     ///< too few repeats, or they overlap
-  kFaster,  ///< different, by 2 % or more
-  kSlower,  ///< the same
+  kFaster,  ///< faster, by 2 % or more
+  kSlower,  ///< slower, by 2 % or more
   kAlike,   ///< the difference is below 2 %
 };
 struct Comparison {

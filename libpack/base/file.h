@@ -38,11 +38,10 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Whether a text begins as a URL does ("scheme://"), of whatever scheme.
+/// Whether a text begins like a URL ("scheme://"), of any scheme.
 bool is_url(std::string_view text);
-/// Throws Error(kUsage) for a URL ("s3://bucket/x"), as everything below does that opens or creates
-/// a file: nothing here reads or writes URLs, and as a path one would make local folders of that
-/// name.
+/// Throws Error(kUsage) for a URL ("s3://bucket/x"). So does everything below that opens or creates
+/// a file: a URL used as a path would make local folders of that name.
 void refuse_url(std::string_view path);
 
 /// Repeats a system call as long as a signal interrupts it (EINTR).
@@ -66,8 +65,8 @@ UniqueFd open_for_reading(const std::filesystem::path& path);
 std::uint64_t file_size(int fd, const std::filesystem::path& path);
 
 /// Fills `out` from `offset` (pread, repeated as needed). Any thread. Throws Error(kCorrupt) when
-/// the file ends before `out` is full: a file cut while it is open is an error with a name, never a
-/// short read.
+/// the file ends before `out` is full: a file that is truncated while it is open is an error with
+/// its name, never a short read.
 void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
                   const std::filesystem::path& path);
 

@@ -15,7 +15,7 @@
 
 /// The one parser for JSON that comes from outside: manifests, receipts, lists, members of shards,
 /// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing
-/// and comparing a value recurse as deep as the value is. Users of this header need nlohmann_json.
+/// and comparing a value recurse to its depth. Users of this header need nlohmann_json.
 namespace packhorse {
 
 /// Reads whole numbers exactly, and throws a type_error for any other value. nlohmann itself drops
@@ -47,8 +47,8 @@ using OrderedExactJson =
     nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                          std::uint64_t, double, std::allocator, ExactNumbers>;
 
-/// What nlohmann's `error` says, without its own name and number: "key 'id' not found"; of a text
-/// that is no JSON the place in plain words: "line 2, column 1: the text ends too early".
+/// The message of nlohmann's `error`, without its name and number: "key 'id' not found". For
+/// invalid JSON, the place in plain words: "line 2, column 1: the text ends too early".
 inline std::string json_problem(const nlohmann::detail::exception& error) {
   const std::string_view text = error.what();
   const std::size_t end = text.starts_with('[') ? text.find("] ") : std::string_view::npos;
@@ -88,9 +88,9 @@ struct JsonLimits {
 };
 
 /// Parses into any of nlohmann's types. Throws, without a path, Error(kCorrupt) for invalid JSON
-/// and Error(kUnsupported) for what is beyond the limits; large texts obey a stop. Memory: at most
-/// some 30 times the text. `keep(depth, event, value)` is asked as nlohmann's callbacks are: what
-/// it returns false for is left out.
+/// and Error(kUnsupported) beyond the limits; large texts obey a stop. Memory: at most about 30
+/// times the text. `keep(depth, event, value)` is called like nlohmann's callbacks: values for
+/// which it returns false are left out.
 template <class Json, class Keep>
 Json parse_json(std::string_view text, const JsonLimits& limits, const Keep& keep) {
   const auto refuse = [](const char* what, std::size_t limit) {

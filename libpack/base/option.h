@@ -27,14 +27,14 @@ struct Option {
     kNames,       ///< "a,b", "a=x,b=y", or "none": a list, a dict, an empty list
     kClassNames,  ///< a file with a name a line: the same, or a list of names
   };
-  /// What would be different with another value. Unfinished work is kept only where nothing is.
+  /// What another value would change. Unfinished work is kept only if nothing changes.
   enum class Effect : std::uint8_t {
     kListing,  ///< which samples there are, in which order, with which labels and fields
     kBytes,    ///< what is stored of a sample
     kRejects,  ///< whether a sample is stored
     kNeither,
   };
-  /// Rows that several commands take together, and that stand together in the table.
+  /// Rows that several commands take together; they are adjacent in the table.
   enum class Group : std::uint8_t {
     kRun,
     kSource,
@@ -72,14 +72,14 @@ struct Option {
   std::string flag() const;
 };
 
-/// What is given for an option: nothing for a flag, several for a repeated one, one for the others.
+/// The values given for an option: none for a flag, several for a repeated option, else one.
 using OptionValues = std::vector<std::string>;
 
 /// A row, and the members of `Options` behind it.
 template <class Options>
 struct OptionOf : Option {
   struct Value {
-    /// Throws Error(kUsage) for what is not a value of it.
+    /// Throws Error(kUsage) for an invalid value.
     void (*set)(Options&, const OptionValues&, const Option&);
     /// Different for different values. Of the defaults, what help shows.
     std::string (*text)(const Options&);
@@ -92,9 +92,9 @@ struct OptionOf : Option {
   std::string text(const Options& options) const { return value.text(options); }
 };
 
-/// How an option is named in messages, where they suggest a value with that: "`labels=FILE`". Texts
-/// of the library have such names in them, those of an Error too, and a front end shows them as its
-/// users give options, "--labels FILE", once it has said how. Any thread.
+/// How an option is named in messages, perhaps with a value: "`labels=FILE`". The library's texts,
+/// also those of an Error, contain such names. A front end replaces them by its own spelling,
+/// "--labels FILE". Any thread.
 std::string spelled(std::string_view text);
 /// One name alone, as it is shown.
 std::string opt(std::string_view name, std::string_view value = {});

@@ -53,21 +53,21 @@ bool write_output(const std::filesystem::path& path, Bytes bytes, const std::sto
 bool reader_is_gone(int fd);
 
 /// Throws what OutputFile would: for a directory, a socket, a URL, a folder that does not exist or
-/// may not be written to. Leaves nothing, and opens no device and no FIFO: for before long work.
+/// may not be written to. Call it before long work: it creates nothing, and opens no device and no
+/// FIFO.
 void check_output(const std::filesystem::path& path);
 
 enum class OutputContent : std::uint8_t { kText, kBytes };
 
-/// Throws Error(kUsage) where writing to `output` would replace a regular file that is one of
-/// `inputs`, by whatever name, or lies in a folder that is one of them; and where a text would
-/// replace a file that is none. A new file replaces nothing, wherever it lies. An input may be a
-/// pattern of files, which stands for their folder.
+/// Throws Error(kUsage) if writing to `output` would replace a regular file that is one of `inputs`
+/// (by any name) or is in a folder among them, and if a text would replace a file that is not text.
+/// A new file replaces nothing. An input may be a pattern of files, which counts as their folder.
 void refuse_replacing(const std::filesystem::path& output,
                       const std::vector<std::filesystem::path>& inputs,
                       OutputContent content = OutputContent::kText);
 
-/// Whether an output is no regular file, whose name says what it holds, but a device, a FIFO or
-/// what this process has open.
+/// Whether an output is a device, a FIFO or an open file of this process, whose name says nothing
+/// about its format.
 bool is_stream(const std::filesystem::path& output);
 
 }  // namespace packhorse

@@ -12,7 +12,7 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A pseudo-random permutation of 0 .. size-1 that takes no memory: `(*this)(i)` costs some ten
+/// A pseudo-random permutation of 0 .. size-1 that takes no memory: `(*this)(i)` costs about ten
 /// nanoseconds for any i, in any thread. A balanced Feistel network of 6 rounds over the next even
 /// number of bits, with cycle walking down to `size` (Black, Rogaway 2002). The same (size, key)
 /// gives the same permutation on every machine; packed datasets and training orders depend on that.

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-/// Names, and texts that hold names, made safe to show. A name may be any bytes: control characters
-/// would steer the terminal, direction marks and invisible characters would show another name than
-/// the one that is there, line breaks would begin a line of their own.
+/// Names, and texts that hold names, made safe to show. A name may be any bytes. Control characters
+/// would change the terminal, direction marks and invisible characters would show another name,
+/// line breaks would begin a new line.
 ///
 /// These are escaped: bytes that are not UTF-8 (RFC 3629), the control characters C0, DEL and C1,
 /// the direction marks (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), line and

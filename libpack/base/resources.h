@@ -5,8 +5,8 @@
 
 namespace packhorse {
 
-/// What this process may use of the machine, read anew at each call from the process's control
-/// groups (versions 1 and 2) and those above them. Thread-safe.
+/// What this process may use of the machine. Each call reads the process's control groups (versions
+/// 1 and 2) and those above them again. Thread-safe.
 ///
 /// Sources: sched_setaffinity(2), cgroups(7), "Control Group v2" and "Memory Resource Controller"
 /// in the kernel's documentation, proc(5).

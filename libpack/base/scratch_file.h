@@ -13,13 +13,14 @@
 
 namespace packhorse {
 
-/// An unnamed file for what does not fit into memory, which goes with the object or with the
-/// process, however that ends. Nothing is made before the first byte is written. Thread-safe.
+/// An unnamed file for data that does not fit into memory. It disappears with the object, or with
+/// the process, also if that is killed. Nothing is made before the first byte is written.
+/// Thread-safe.
 class ScratchFile {
  public:
-  /// `directory`: where the file lies, or the nearest one above it that exists; if empty, the
-  /// system's place for temporary files. `holds`: what it holds, for messages: "the list of
-  /// samples". `advice`: what else than more space helps when the disk is full.
+  /// `directory`: for the file, or the nearest one above it that exists; if empty, the system's
+  /// directory for temporary files. `holds`: what it holds, for messages: "the list of samples".
+  /// `advice`: what helps besides more space when the disk is full.
   ScratchFile(std::filesystem::path directory, std::string holds, std::string advice);
 
   /// Writes bytes behind all others and returns their offset; `more` follows `bytes`. Throws
@@ -27,8 +28,8 @@ class ScratchFile {
   std::uint64_t append(Bytes bytes, Bytes more = {});
   /// Throws Error(kIo).
   void read(std::uint64_t offset, std::span<std::byte> out) const;
-  /// Gives the disk back what bytes take that are no longer wanted; file systems that cannot do
-  /// that keep them until the file goes.
+  /// Frees the disk space of bytes that are no longer needed. File systems that cannot do that free
+  /// it with the file.
   void remove(std::uint64_t offset, std::uint64_t bytes);
   /// How many bytes have been written so far.
   std::uint64_t written() const { return end_; }

@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <thread>
 
-/// How a stop reaches what takes long, however deep it lies: loops over files, parsers and requests
-/// ask for the stop of their thread, and need not be handed a token.
+/// How a stop reaches long work at any depth: loops over files, parsers and requests ask for the
+/// stop of their thread. No token is passed down.
 ///
 ///     const StopScope scope(stop);      // in the function that was given `stop`
 ///     ...
@@ -31,22 +31,22 @@ class StopScope {
 /// What this thread's work obeys: a token without a state where nothing can stop it.
 std::stop_token current_stop();
 
-/// Throws Error(kInterrupted) when this thread's work is to stop. Costs some nanoseconds: call it
-/// for each file, row or block, so that at most some 100 ms pass between two calls. Not in
-/// destructors, nor in what tidies up.
+/// Throws Error(kInterrupted) when this thread's work is to stop. Costs a few nanoseconds: call it
+/// for each file, row or block, so that at most about 100 ms pass between two calls. Do not call it
+/// in destructors or while tidying up.
 void obey_stop();
 
-/// For what has an end of its own that a stop must not take from it, such as a step of training and
-/// its checkpoint: while it lives, this thread's work obeys no stop.
+/// While it lives, this thread's work obeys no stop. For work that must be finished, such as a
+/// training step and its checkpoint.
 class StopExempt {
  private:
   const std::stop_source never_;
   const StopScope scope_{never_.get_token()};
 };
 
-/// For what tidies up, and may have to wait for others: while it lives, this thread's work obeys a
-/// stop only `most` after it was requested, or after this was made if that is later. Without a stop
-/// it has all the time it needs.
+/// For tidying up that may have to wait for others: while it lives, this thread's work obeys a stop
+/// only `most` after it was requested, or after this object was made if that is later. Without a
+/// stop it has all the time it needs.
 class StopGrace {
  public:
   explicit StopGrace(std::chrono::milliseconds most = std::chrono::milliseconds(1000));

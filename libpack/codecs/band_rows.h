@@ -6,8 +6,8 @@
 
 #include "codecs/colour_rows.h"
 
-/// Pixels as they are stored, for pictures of other light than what the eye sees, or of more bits
-/// than a screen shows: nothing is flattened, left out or narrowed to 8 bits.
+/// Pixels as they are stored, for images of other bands than colours or of more than 8 bits:
+/// nothing is flattened, left out or reduced to 8 bits.
 namespace packhorse {
 
 /// What the samples of each pixel are.
@@ -18,25 +18,25 @@ struct BandLayout {
   friend bool operator==(const BandLayout&, const BandLayout&) = default;
 };
 
-/// By the header alone; of a JPEG, its colours. Throws what open_bands() throws.
+/// From the header alone; for a JPEG, its colours. Throws what open_bands() throws.
 BandLayout band_layout(Bytes file, const ImageInfo& info);
 
-/// Gives a picture row by row, not turned upright. One thread.
+/// Gives an image row by row, not turned upright. One thread.
 class BandRows {
  public:
   virtual ~BandRows() = default;
-  /// Writes the row below the last one: width x bands numbers, a pixel's side by side. Integers
-  /// become fractions of the highest number of their bits, rounded once; floating-point numbers
-  /// stay as they are. Throws Error(kCorrupt) for damage.
+  /// Writes the next row: width x bands numbers, interleaved. Integers become fractions of the
+  /// highest number of their bits, rounded once; floating-point numbers stay as they are. Throws
+  /// Error(kCorrupt) for damage.
   virtual void next_row(float* out) = 0;
 
   int width = 0, height = 0;
   BandLayout layout;  ///< of the file, whichever bands are decoded
 };
 
-/// Decodes the bands with these numbers, counted from 0, of `region`, an empty one of which stands
-/// for the whole. `info` as for open_colours(). Throws Error(kCorrupt), or Error(kUnsupported) for
-/// a band that the picture does not have. `file` must outlive the rows.
+/// Decodes the bands with these numbers, counted from 0, of `region`; an empty region means the
+/// whole image. `info` as for open_colours(). Throws Error(kCorrupt), or Error(kUnsupported) for a
+/// band that the picture does not have. `file` must outlive the rows.
 std::unique_ptr<BandRows> open_bands(Bytes file, const ImageInfo& info, const Region& region,
                                      std::span<const int> bands);
 

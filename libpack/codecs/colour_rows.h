@@ -6,8 +6,7 @@
 
 #include "codecs/image_header.h"
 
-/// The one door to pixels: whatever decodes an image, be it to pack, prove, draw or train, goes
-/// through it.
+/// The one way to pixels: packing, verifying, drawing and training all decode through it.
 namespace packhorse {
 
 /// A rectangle of the stored picture, in pixels.
@@ -15,26 +14,26 @@ struct Region {
   int x = 0, y = 0, width = 0, height = 0;
 };
 
-/// Gives a picture row by row, as 8-bit grey or RGB, not turned upright. One thread.
+/// Gives an image row by row, as 8-bit grey or RGB, not turned upright. One thread.
 class ColourRows {
  public:
   virtual ~ColourRows() = default;
-  /// The row below the last one; valid until the next call. Throws Error(kCorrupt) for damage.
+  /// The next row; valid until the next call. Throws Error(kCorrupt) for damage.
   virtual const std::uint8_t* next_row() = 0;
 
   int width = 0, height = 0;
   int channels = 3;  ///< 1: grey, 3: RGB
-  /// Samples for each pixel of the file: below 1 when it is decoded at a reduced size. The last
-  /// column and row may then be only part of a sample.
+  /// Scale of the rows: below 1 when the image is decoded at a reduced size. The last column and
+  /// row may then be only part of a pixel.
   double samples_per_pixel = 1;
   /// What was converted; empty when nothing was.
   std::string_view note;
 };
 
-/// What to decode of a picture.
+/// What to decode of an image.
 struct ColourRequest {
-  /// Only this part, in pixels of the size it is decoded at; an empty one stands for the whole.
-  /// What lies below it is not decoded where the kind allows that, so damage there goes unnoticed.
+  /// Only this part, in pixels of the decoded size; an empty one means the whole. If the kind
+  /// allows it, nothing below the part is decoded, so damage there is not noticed.
   Region region = {};
   /// A JPEG is decoded at so many eighths of its size: 1, 2, 4 or 8. All other kinds at full size.
   int eighths = 8;
@@ -43,7 +42,7 @@ struct ColourRequest {
 /// Decodes `file`. Grey stays grey. Alpha is flattened onto black (colour * alpha / 255, rounded),
 /// bands beyond the colours are left out, more bits than 8 are scaled to 8, CMYK is converted
 /// without a profile. `info` must be what probe_image() says about the file, or describe raw
-/// pixels. Throws Error(kCorrupt), or Error(kUnsupported) for pixels that are no colours. `file`
+/// pixels. Throws Error(kCorrupt), or Error(kUnsupported) for pixels that are not colours. `file`
 /// must outlive the rows.
 std::unique_ptr<ColourRows> open_colours(Bytes file, const ImageInfo& info,
                                          const ColourRequest& request = {});

@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "packhorse/base/bytes.h"
 
-/// How this library sees a dataset that lies elsewhere. It speaks no protocol itself: a program
-/// that reads from afar says with set_remote_opener() who does (packhorse/storage/remote.h).
+/// How this library sees a remote dataset. It speaks no protocol itself: a program that reads URLs
+/// sets an opener with set_remote_opener() (packhorse/storage/remote.h).
 namespace packhorse {
 
 class ShardIndex;
@@ -25,16 +25,16 @@ class RemoteShard {
  public:
   virtual ~RemoteShard() = default;
 
-  /// The bytes of a range, which must lie in the file: waits until they are there. Without an owner
-  /// they stay as long as the shard. Throws Error(kIo | kNotFound | kCorrupt).
+  /// The bytes of a range, which must be inside the file. Waits until they are there. Without an
+  /// owner they stay as long as the shard. Throws Error(kIo | kNotFound | kCorrupt).
   virtual BytesLease view(ByteRange range) = 0;
   /// Asks for a range that will be viewed soon, without waiting.
   virtual void prefetch(ByteRange range) = 0;
-  /// Says that the bytes of a range are not the right ones: the next view() fetches them anew.
+  /// Says that the bytes of a range are wrong: the next view() fetches them again.
   virtual void discard(ByteRange range) = 0;
   /// The share of the file that a view() need not wait for, 0 to 1.
   virtual double resident_share() const = 0;
-  /// Gives up what is kept in memory alone: the next view() of it fetches it again.
+  /// Drops everything that is kept only in memory: the next view() fetches it again.
   virtual void release() = 0;
 };
 
@@ -45,7 +45,7 @@ struct RemoteFile {
   std::string tag = {};    ///< for read()
 };
 
-/// Told which range will be asked for next, before any byte of it comes. May throw.
+/// Called with the next range, before any byte of it comes. May throw.
 using RoomMaker = std::function<void(ByteRange)>;
 
 /// The files of a dataset, or of a source. Thread-safe. All obey the stop of the calling thread
@@ -62,13 +62,13 @@ class RemoteFiles {
   /// Throws Error(kNotFound | kIo | kNoSpace | kCorrupt).
   virtual UniqueFd open(const std::string& name, std::uint64_t bytes,
                         const std::string& sha256) = 0;
-  /// What the storage says of a file. Throws Error(kNotFound | kIo).
+  /// What the storage says about a file. Throws Error(kNotFound | kIo).
   virtual RemoteFile look(const std::string& name) = 0;
   /// A whole file as it was listed. Throws Error(kCorrupt) when it is another one now,
   /// Error(kRejected) when it is larger than a file of a sample may be, and Error(kNotFound | kIo).
   virtual std::vector<std::byte> read(const RemoteFile& file) = 0;
-  /// Fills `into`, which is as large as the file, with the file as the storage has it now: past the
-  /// cache, and compared with nothing. No byte of `into` is written before `make_room`, which may
+  /// Fills `into`, which is as large as the file, with the file as the storage has it now: without
+  /// the cache and without a comparison. No byte of `into` is written before `make_room`, which may
   /// be null, was told its range, in the calling thread. `take` gets its pieces in their order,
   /// each when all before it are there, in the calling thread. Throws Error(kNotFound | kIo |
   /// kCorrupt), and Error(kInterrupted) when a stop is requested.
@@ -78,16 +78,16 @@ class RemoteFiles {
   /// outlive the shard.
   virtual std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
                                                   const ShardIndex& index) = 0;
-  /// Whether so many bytes stay near once they have come: there is a cache that may hold them.
+  /// Whether a cache can hold so many bytes.
   virtual bool keeps(std::uint64_t bytes) const = 0;
-  /// Whether files can be stored, if who asks has the right to.
+  /// Whether files can be stored, if the user has the right to.
   virtual bool can_store() const = 0;
   /// Stores a copy of the local file `from`, whose SHA-256 is `sha256`: whole or not at all, and
   /// never in the place of another; returns false when there is a file of this name. Throws
   /// Error(kIo | kUnsupported | kCorrupt | kInterrupted).
   virtual bool store(const std::string& name, const std::filesystem::path& from,
                      const std::string& sha256, const std::stop_token& stop) = 0;
-  /// Ends what store() has begun under these names, and somebody left. Call it when the files are
+  /// Ends unfinished uploads that store() has begun under these names. Call it when the files are
   /// there.
   virtual void end_uploads(const std::vector<std::string>& names) = 0;
   /// Whether there is a file that store() has stored with this size and SHA-256. Throws Error(kIo).
@@ -109,8 +109,8 @@ using RemoteOpener = std::shared_ptr<RemoteFiles> (*)(const std::string& url);
 /// other threads open datasets.
 void set_remote_opener(RemoteOpener opener);
 
-/// Whether `path` is a URL that somebody can open: its files, else nullptr. Throws Error(kUsage)
-/// for a URL that nobody can open.
+/// The files of a URL; nullptr if `path` is not a URL. Throws Error(kUsage) for a URL without an
+/// opener.
 std::shared_ptr<RemoteFiles> open_remote(const std::filesystem::path& path);
 
 }  // namespace packhorse

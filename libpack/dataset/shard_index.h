@@ -14,7 +14,7 @@
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/image/image_info.h"
 
-/// The sidecar of a shard: where each sample's bytes lie, and what is known about them. Layout on
+/// The sidecar of a shard: where each sample's bytes are, and what is known about them. Layout on
 /// disk (all numbers little-endian; drawn in full in docs/formats/index.md):
 ///
 ///     +--------------------+ 0
@@ -57,7 +57,8 @@ class ShardIndexWriter {
   void reserve(std::size_t entries, std::size_t path_bytes);
   /// Throws Error(kUsage) unless the entry has a range and a hash for each field.
   void add(const IndexEntry& entry);
-  /// The same for an entry whose ranges and frame are not known yet: place() brings them for all.
+  /// The same for an entry whose ranges and frame are not known yet; place() sets them for all
+  /// entries.
   void add_unplaced(const IndexEntry& entry);
   /// Throws Error(kUsage) when the layout has another number of samples.
   void place(ShardLayout&& layout);
@@ -92,15 +93,15 @@ enum class IndexCheck : std::uint8_t {
             ///< whole)
 };
 
-/// A mapped index. Before a row is handed out, its checksum and every bound are checked, so that no
-/// accessor can step outside. It is also checked that each image is of a known kind and has pixels,
-/// that raw images have as many bytes as their size says, and that no label is negative.
-/// why_not_of() says whether the index belongs to a dataset; only decoders can say whether an image
-/// is as the index describes it. With IndexCheck::kAsUsed, accessors of rows throw Error(kCorrupt |
-/// kIo) where the constructor would have. Thread-safe; views live as long as the object. Memory:
-/// the file's pages that are looked at, which the kernel can drop again. Once the file is cut while
-/// it is open, accessors of rows throw Error(kIo), and truncated() says so. They throw
-/// Error(kUsage) for a row that there is not.
+/// A mapped index. Before a row is returned, its checksum and every bound are checked, so that no
+/// accessor can read outside. Each image must be of a known kind and have pixels, raw images must
+/// have as many bytes as their size says, and no label may be negative. why_not_of() says whether
+/// the index belongs to a dataset; only decoders can say whether an image is as the index describes
+/// it. With IndexCheck::kAsUsed, accessors of rows throw Error(kCorrupt | kIo) where the
+/// constructor would have. Thread-safe; views live as long as the object. Memory: the file's pages
+/// that are looked at, which the kernel can drop again. Once the file is truncated while it is
+/// open, accessors of rows throw Error(kIo), and truncated() says so. They throw Error(kUsage) for
+/// a row out of range.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
@@ -138,9 +139,9 @@ class ShardIndex {
     return whole(field_hashes_[checked(i) * fields_.size() + field]);
   }
 
-  /// Whether samples lie in frames, which are read and decompressed as a whole.
+  /// Whether samples are in frames, which are read and decompressed as a whole.
   bool compressed() const { return compressed_; }
-  /// The sample's frame; only when compressed. All ranges of the sample lie in its content.
+  /// The sample's frame; only when compressed. All ranges of the sample are in its content.
   Frame frame(std::size_t i) const { return whole(frames_[checked(i)]); }
 
   bool truncated() const { return file_.truncated(); }

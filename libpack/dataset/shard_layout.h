@@ -7,7 +7,7 @@
 
 namespace packhorse {
 
-/// Marks a range that is not there.
+/// Marks a missing range.
 inline constexpr ByteRange kAbsent{~std::uint64_t{0}, 0};
 
 /// A piece of a compressed shard that is decompressed as a whole.
@@ -17,7 +17,7 @@ struct Frame {
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
-/// Where everything lies in a finished shard, in the order of add(). Ranges refer to the file or,
+/// Where everything is in a finished shard, in the order of add(). Ranges refer to the file or,
 /// when there are frames, to the decompressed file.
 struct ShardLayout {
   std::vector<ByteRange> images;

@@ -9,7 +9,7 @@ namespace packhorse {
 struct Url {
   std::string scheme;  ///< "http", "https" or "s3"
   std::string host;    ///< with its port, if it names one: "host:8080"; the bucket of s3
-  std::string path;    ///< decoded, without slashes at its begin and end: "packed/train"
+  std::string path;    ///< decoded, without slashes at its start and end: "packed/train"
   std::string query;   ///< as it is written, without the question mark; of s3 always empty
 
   /// For messages and reports: printable, and without the query, which may be a secret.
@@ -20,11 +20,11 @@ struct Url {
 };
 
 /// Throws Error(kUsage) for a scheme other than those above, a user or password in it, a fragment,
-/// a query of s3, a host or bucket that cannot be, percent signs that encode nothing, control
-/// characters, parts "." or "..", and for more than 4 KiB. Messages never show the query.
+/// a query of s3, an invalid host or bucket, percent signs that encode nothing, control characters,
+/// parts "." or "..", and for more than 4 KiB. Messages never show the query.
 Url parse_url(std::string_view text);
 
-/// Any text that begins like a URL, as it can be shown: without secrets, and not too long.
+/// Makes any text that begins like a URL safe to show: without secrets, and not too long.
 std::string harmless_url(std::string_view text);
 
 /// RFC 3986: everything but letters, digits and "-._~" as %XX; slashes stay where `keep_slashes`.

@@ -12,14 +12,14 @@ namespace packhorse {
 
 /// The file that the Hugging Face Hub and its library `datasets` read first in a directory. Without
 /// it, `datasets` takes dataset.json and the other readers' indexes for data. No manifest names it,
-/// and nothing of packhorse reads it: it is there to be edited.
+/// and packhorse never reads it: users may edit it.
 inline constexpr std::string_view kCardName = "README.md";
 
 enum class CardOutcome {
   kWritten,
   kUnchanged,  ///< it was there with the same text
-  kKept,       ///< something else of its name is there, which is never replaced
-  kNone        ///< `datasets` cannot read these shards: they are no tars, or compressed
+  kKept,       ///< a file of its name with other text is there; it is never replaced
+  kNone        ///< `datasets` cannot read these shards: they are not tars, or are compressed
 };
 
 /// A dataset that a card describes.

@@ -6,8 +6,8 @@
 #include "formats/format.h"
 #include "listing/listing.h"
 
-/// Shards that others wrote, as they are adopted: they are not changed, and an index says where
-/// their samples lie.
+/// Shards of other tools, as they are adopted: they are not changed, and an index says where their
+/// samples are.
 namespace packhorse {
 
 /// One sample of a shard made by others: where it lies, and what the shard says of it.
@@ -21,11 +21,11 @@ struct FoundSample {
   ImageInfo pixels;     ///< kRaw with its size where the range holds pixels; else kUnknown
   std::string label;    ///< a number or a class name; empty: the shard has none for it
   std::string problem;  ///< why it cannot be a sample; empty: it can
-  std::vector<FoundField> fields = {};  ///< those it has, in the order of ForeignShard::fields()
+  std::vector<FoundField> fields = {};  ///< its fields, in the order of ForeignShard::fields()
 };
 
-/// A shard made by others, seen through its format's own library. Nothing in it is trusted, and
-/// nothing in it is ever executed (no pickles). One thread at a time.
+/// A foreign shard, read through its format's own library. Nothing in it is trusted or executed (no
+/// pickles). One thread at a time.
 class ForeignShard : public ShardReader {
  public:
   /// Which of its format's conventions it follows, in a word: "datum".
@@ -35,12 +35,12 @@ class ForeignShard : public ShardReader {
   /// Sample i < size(), in stored order, without reading its payload. read(i) returns the same
   /// sample by way of the library. Throws Error(kCorrupt).
   virtual FoundSample found(std::size_t i) = 0;
-  /// What is no sample, and why. Known from the start.
+  /// Everything that is not a sample, and why. Known from the start.
   virtual const std::vector<Reject>& rejects() const = 0;
   virtual const std::vector<Skip>& skips() const = 0;
 };
 
-/// A format that others write, as packhorse adopts it (adopt.h).
+/// A format of other tools that packhorse adopts (adopt.h).
 struct ForeignFormat {
   std::string_view name;     ///< in the manifest
   std::string_view summary;  ///< one line for help
@@ -50,7 +50,7 @@ struct ForeignFormat {
   /// Throws Error(kUnsupported) with advice for what cannot be adopted, Error(kCorrupt).
   std::unique_ptr<ForeignShard> (*open)(const std::filesystem::path& data_file,
                                         const ForeignOptions& options);
-  const ExportedIndexes* exported_indexes = nullptr;  ///< as Format has them
+  const ExportedIndexes* exported_indexes = nullptr;  ///< as in Format
 };
 
 std::span<const ForeignFormat* const> foreign_formats();

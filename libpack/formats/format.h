@@ -32,8 +32,9 @@ struct ExpectedSample {
 struct ShardSpec {
   std::vector<std::string>
       classes;  ///< label -> name; kept inside the shard where the format has a place
-  std::vector<std::string> fields = {};  ///< names of extra fields, sorted; a sample may lack some
-  int zstd_level = 0;                    ///< 0 = not compressed
+  std::vector<std::string> fields =
+      {};                   ///< names of extra fields, sorted; a sample may lack some of them
+  int zstd_level = 0;       ///< 0 = not compressed
   std::size_t samples = 0;  ///< the most that may come, so that memory is taken once; 0 = unknown
   /// Sample i < `samples`, most likely an encoded image without fields: a hint for formats whose
   /// first bytes depend on what follows. When another sample comes, closing takes longer. Empty =
@@ -54,7 +55,7 @@ class ShardWriter {
   virtual ShardLayout close() = 0;
 };
 
-/// One sample as a shard holds it, read the way a stranger to packhorse would.
+/// One sample as a shard holds it, read without packhorse's index.
 struct StoredSample {
   std::string key;
   std::int64_t label = 0;          ///< -1: the shard holds none for this sample
@@ -65,8 +66,8 @@ struct StoredSample {
   Bytes image(ImageKind kind) const;
 };
 
-/// Reads a shard through the format's own library and nothing of packhorse's index. Slow and
-/// strict: the truth the index is checked against. One thread at a time.
+/// Reads a shard through the format's own library, without packhorse's index. Slow and strict: the
+/// index is checked against it. One thread at a time.
 class ShardReader {
  public:
   virtual ~ShardReader() = default;
@@ -75,8 +76,8 @@ class ShardReader {
   virtual StoredSample read(std::size_t i) = 0;
 };
 
-/// A file that other people's readers want beside the shards, and that none of ours reads. It
-/// depends on the shards alone.
+/// A file beside the shards for other readers, which packhorse does not read. It depends on the
+/// shards alone.
 struct ExportedFile {
   std::string name;  ///< relative to the dataset
   std::string text;
@@ -92,8 +93,8 @@ struct ExportedIndexes {
   /// Makes the file of a shard that open_writer() has written, from its index alone.
   void (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
                        const ExportedIndexOptions& options, const Out& out);
-  /// Makes the file of a shard, whoever wrote it, from the headers between its payloads. Throws
-  /// Error(kCorrupt), Error(kUnsupported) with the member that has no place in such a file.
+  /// Makes the file of any shard from the headers between its payloads. Throws Error(kCorrupt),
+  /// Error(kUnsupported) with the member that has no place in such a file.
   void (*of_shard)(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
                    const ExportedIndexOptions& options, const Out& out);
   /// Makes the files of all shards together.
@@ -107,7 +108,7 @@ struct Format {
       file_suffix;           ///< a shard's data file is <stem> + suffix; may name a directory too
   std::string_view summary;  ///< one line for help
   std::string_view compressed_suffix;  ///< the same when compressed; empty = it cannot be
-  int version;                         ///< version of the layout we write; in the manifest
+  int version;                         ///< version of the layout that is written; in the manifest
   bool carries_fields;                 ///< whether there is a place for extra fields
   std::uint32_t sample_overhead;       ///< bytes a sample may take beyond its own, at most
   std::uint32_t field_overhead;        ///< the same for each field it has
@@ -115,10 +116,10 @@ struct Format {
                                               const ShardSpec& spec);
   std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
   std::string (*library_version)();  ///< the library's version, for --version
-  /// Samples of up to so many bytes, and without fields, take less beyond their own.
+  /// Samples of up to so many bytes, without fields, take less overhead.
   std::uint32_t small_sample = 0;
   std::uint32_t small_overhead = 0;                   ///< that much, at most
-  const ExportedIndexes* exported_indexes = nullptr;  ///< null: other people's readers need none
+  const ExportedIndexes* exported_indexes = nullptr;  ///< null: other readers need none
 };
 
 std::span<const Format* const> all_formats();

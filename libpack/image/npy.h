@@ -25,7 +25,8 @@ inline constexpr std::size_t kNpyMostHeader = 4096;
 /// Parses the header at the start of `file`, of version 1, 2 or 3. Throws Error(kCorrupt).
 NpyHeader parse_npy_header(Bytes file);
 
-/// Every header we write has this size, so that pixels begin at a multiple of 64 as NumPy wants.
+/// Every header that packhorse writes has this size, so that pixels begin at a multiple of 64 as
+/// NumPy wants.
 inline constexpr std::size_t kNpyHeaderBytes = 128;
 
 /// The header of a raw image's .npy file.

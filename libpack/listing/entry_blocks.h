@@ -11,7 +11,7 @@
 
 namespace packhorse {
 
-/// The numbers of an entry, as EntryTable has them.
+/// The numbers of an entry, as in EntryTable.
 struct EntryRecord {
   std::uint64_t size = 0;
   std::int64_t stamp = 0;
@@ -35,7 +35,7 @@ struct EntryBlock {
   std::uint64_t bytes() const { return records.size() * sizeof(EntryRecord) + names.size(); }
 };
 
-/// Records in blocks, which go to the file of an EntryMemory when that has no room left for them.
+/// Records in blocks. They go to the file of an EntryMemory when it has no memory left for them.
 /// Copies share their blocks. Any thread may read; one thread may add while none reads.
 class EntryBlocks {
  public:
@@ -54,7 +54,7 @@ class EntryBlocks {
   }
   std::size_t blocks() const { return full_.size() + (last_.records.empty() ? 0 : 1); }
   const std::shared_ptr<EntryMemory>& memory() const { return memory_; }
-  /// Whether a block lies in the file.
+  /// Whether a block is in the file.
   bool in_file() const { return blocks_in_file_ > 0; }
 
   /// A block in memory: as long as this exists, and the EntryBlocks are not changed.
@@ -70,9 +70,9 @@ class EntryBlocks {
     const EntryBlock* block_;
     std::shared_ptr<const EntryBlock> owned_;  ///< where it was read from the file
   };
-  /// Block `b`, for accesses that come again and again.
+  /// Block `b`, for repeated accesses.
   Held block(std::size_t b) const;
-  /// Block `b`, for passes that come to each block once.
+  /// Block `b`, for passes that read each block once.
   Held block_once(std::size_t b) const;
   /// Forgets a block; what it held must not be asked for again.
   void drop(std::size_t b);

@@ -14,8 +14,8 @@ namespace packhorse {
 
 struct EntryBlock;
 
-/// The memory that the entries of listings may take together, and the unnamed file that those
-/// beyond it go to. Thread-safe.
+/// The memory limit of all entries of listings, and the unnamed file for the entries beyond it.
+/// Thread-safe.
 ///
 /// Of `bytes`, half is for entries that stay in memory, an eighth for those that sorting holds at a
 /// time, and a sixteenth, but at least 4 MiB, for blocks that were read from the file; the rest is
@@ -30,7 +30,7 @@ class EntryMemory {
   const std::filesystem::path& scratch() const { return scratch_; }
   /// How much sorting may hold at a time.
   std::uint64_t bytes_to_sort() const;
-  /// Held by the one that sorts so much.
+  /// Held while so much is sorted.
   std::mutex& sorting() { return sorting_; }
   /// How many bytes have been written to the file so far.
   std::uint64_t written() const { return file_.written(); }
@@ -42,17 +42,17 @@ class EntryMemory {
   /// Writes a block to the file, and returns its place there. Throws Error(kNoSpace | kIo) with the
   /// directory.
   std::uint64_t write(const EntryBlock& block);
-  /// Where a block lies in the file, and what it consists of.
+  /// Where a block is in the file, and what it consists of.
   struct Place {
     std::uint64_t offset = 0;
     std::uint32_t records = 0;
     std::uint32_t name_bytes = 0;
   };
-  /// Reads a block anew. Throws Error(kIo).
+  /// Reads a block again. Throws Error(kIo).
   std::shared_ptr<const EntryBlock> read(const Place& place) const;
-  /// The same for blocks that are asked for again and again: the last ones stay in memory.
+  /// The same for repeated reads: the last blocks stay in memory.
   std::shared_ptr<const EntryBlock> find(const Place& place);
-  /// Gives the disk back what a block takes.
+  /// Frees the disk space of a block.
   void remove(const Place& place);
 
  private:

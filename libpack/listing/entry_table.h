@@ -14,7 +14,7 @@
 
 namespace packhorse {
 
-/// The directories of paths, by number. Memory: their names and some 24 bytes each.
+/// The directories of paths, by number. Memory: their names and about 24 bytes each.
 class DirectoryNames {
  public:
   /// The directory's number; a new one is added.
@@ -33,9 +33,9 @@ class DirectoryNames {
 };
 
 /// The entries of one split in compact form: 48 bytes each plus the file name, and each directory
-/// once. Beyond the memory of an EntryMemory they lie in its file; everything is then as before,
-/// but accesses here and there are slow. Any thread may read; one thread may change while none
-/// reads. What changes the table throws as EntryBlocks::add(), what reads as EntryMemory::read().
+/// once. Beyond the memory of an EntryMemory they are in its file; random accesses are then slow.
+/// Any thread may read; one thread may change while none reads. What changes the table throws as
+/// EntryBlocks::add(), what reads as EntryMemory::read().
 class EntryTable {
  public:
   /// All numbers of an entry.
@@ -55,7 +55,7 @@ class EntryTable {
   };
 
   EntryTable() = default;  ///< everything stays in memory
-  /// As within `memory`; null: everything stays in memory.
+  /// Stays within `memory`; null: everything stays in memory.
   explicit EntryTable(std::shared_ptr<EntryMemory> memory) : blocks_(std::move(memory)) {}
 
   void add(std::string_view directory, std::string_view name, const Facts& facts);
@@ -72,12 +72,12 @@ class EntryTable {
   /// Counts the last entries, too, as part of the memory, or puts them into the file: for tables
   /// that wait. Everything else does so for 4,096 entries at a time.
   void settle() { blocks_.settle(); }
-  /// Whether entries lie in a file.
+  /// Whether entries are in a file.
   bool in_file() const { return blocks_.in_file(); }
   const std::shared_ptr<EntryMemory>& memory() const { return blocks_.memory(); }
 
-  /// Sorts by path, byte by byte, so that the order never depends on the file system. What is
-  /// equal keeps its order.
+  /// Sorts by path, byte by byte, so that the order never depends on the file system. Equal paths
+  /// keep their order.
   void sort_by_path();
   /// Sorts so that what was entry `order(i)` is entry i.
   void permute(const Permutation& order);
@@ -87,7 +87,7 @@ class EntryTable {
   void append(EntryTable&& other);
   /// Renumbers the extra fields: what was field f becomes field `to[f]`.
   void renumber_fields(const std::vector<unsigned>& to);
-  /// Gives entry `i` the label `label_of(i)`, and drops the entry when that is none. Entry `i` and
+  /// Gives entry `i` the label `label_of(i)`, and drops the entry when it has none. Entry `i` and
   /// those after it may be read meanwhile.
   void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
   /// Lets `keep` change the facts of each entry but its label, and drops those for which it is

@@ -14,21 +14,21 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/inputs.h"
 
-/// What a source holds: its samples as entries, and everything else with the reason why it is no
-/// sample.
+/// The content of a source: its samples as entries, and everything else with the reason why it is
+/// not a sample.
 namespace packhorse {
 
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
   std::string split;
-  /// Its folder in the source, which entries' paths are relative to. Empty where they are relative
-  /// to the source, or are not paths in it.
+  /// Its folder in the source; paths of entries are relative to it. Empty if they are relative to
+  /// the source, or are not paths in it.
   std::string origin = {};
   EntryTable entries = {};
   std::vector<Reject> rejects = {};  ///< known before any byte is read
   std::vector<Skip> skips = {};
   std::string target_head = {};  ///< TargetRecord::head: splits have annotation files of their own
-  /// What reports put before its paths: its folder in the source, or else its name.
+  /// The prefix of its paths in reports: its folder in the source, or else its name.
   const std::string& prefix() const { return origin.empty() ? split : origin; }
 };
 
@@ -43,7 +43,7 @@ struct Doubt {
     kOneClass       ///< there is only one
   };
   Kind kind;
-  std::string what, advice;  ///< as an Error has them
+  std::string what, advice;  ///< as in an Error
 };
 
 class SampleTargets;
@@ -55,15 +55,15 @@ struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
   std::vector<SplitListing> splits;
-  /// What the source was taken for, where its layout alone says that it has annotations; in words.
+  /// What was detected, if the layout alone shows that the source has annotations; in words.
   std::string detected = {};
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
-  std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
+  std::vector<Doubt> doubts;       ///< about classes from folders, the most serious first
   /// The targets that the samples have, or will have.
   std::vector<TargetRecord> targets = {};
-  /// What packing adds to each sample, where targets are asked for: the names of those fields, and
-  /// what makes them.
+  /// What packing adds to each sample if targets are requested: the names of those fields, and what
+  /// makes them.
   std::vector<std::string> made_fields = {};
   std::shared_ptr<const SampleTargets> made_targets = {};
   std::shared_ptr<const ExtraTargets> made_extras = {};

@@ -9,9 +9,8 @@
 #include "base/option.h"
 #include "packhorse/packing/pack.h"
 
-/// All options of packing, and of what looks at a source again: a row each. A row is all that an
-/// option needs to be on the command line, in Python, in docs/packing.md and in the names of
-/// unfinished work.
+/// All options of packing, verifying against a source and repairing, a row each. The command line,
+/// Python, docs/packing.md and the names of unfinished work are made from the rows.
 namespace packhorse {
 
 using PackOption = OptionOf<PackOptions>;
@@ -20,10 +19,10 @@ using OptionGroup = Option::Group;
 /// In the order of the help, those of a group together.
 std::span<const PackOption> pack_options();
 std::span<const PackOption> pack_options(OptionGroup group);
-/// Nothing where there is no such option.
+/// Nothing if there is no such option.
 const PackOption* find_pack_option(std::string_view name);
 
-/// Who takes options of the table.
+/// The users of the table.
 enum class OptionTaker : std::uint8_t {
   kPack,
   kVerify,  ///< also repair: what the manifest does not record
@@ -32,14 +31,14 @@ enum class OptionTaker : std::uint8_t {
 };
 std::vector<const PackOption*> pack_options(OptionTaker taker);
 
-/// Values by the names of their options; those that are not there keep their defaults.
+/// Values by the names of their options; the others keep their defaults.
 using GivenOptions = std::map<std::string, OptionValues, std::less<>>;
 
-/// Sets what is given, in the order of the table. Throws Error(kUsage) for a value that is none,
-/// for options that exclude each other, and for those that the image mode does not use.
+/// Sets the given values, in the order of the table. Throws Error(kUsage) for an invalid value, for
+/// options that exclude each other, and for those that the image mode does not use.
 void set_options(PackOptions& options, const GivenOptions& given);
 
-/// Names what becomes of a sample that is listed: the receipts of shards begin with it.
+/// Names everything that shapes a listed sample: the receipts of shards begin with it.
 std::string name_of_making(const PackOptions& options);
 /// Names what all tasks of one job must have in common. It leaves out paths, which may differ
 /// between machines: the listing shows what is in the files.

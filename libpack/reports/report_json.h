@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-/// Reports as JSON: what the commands print with --json, and what programs get that call the
-/// library. Later versions only add members. Users of these headers need nlohmann_json.
+/// Reports as JSON: the commands print them with --json, and programs get them from the library.
+/// Later versions only add members. Users of these headers need nlohmann_json.
 namespace packhorse {
 
 using ReportJson = nlohmann::ordered_json;  ///< members stay in the order they were put in
@@ -17,7 +17,8 @@ using ReportJson = nlohmann::ordered_json;  ///< members stay in the order they 
 std::string json_text(ReportJson json);
 /// The same on one line.
 std::string json_line(ReportJson json);
-/// The same for the samples of datasets: their names are the names of files, and all is shown.
+/// The same for the samples of datasets, without hiding secrets: their names are the names of
+/// files.
 std::string exact_json_text(const ReportJson& json);
 
 /// Combines reports on the datasets `paths`, which were found at `path`: one dataset gives its own

@@ -32,7 +32,7 @@ class Source {
   /// Reads entry `i` of `split` into `out`. Throws Error when the input is gone, cannot be read, or
   /// no longer has the size it was listed with.
   virtual void read(const SplitListing& split, std::size_t i, Input& out) const = 0;
-  /// Reads one of its fields alone, by its place in Listing::fields; empty where it has none.
+  /// Reads only one of its fields, by its place in Listing::fields; empty if it has none.
   virtual void read_field(const SplitListing& split, std::size_t i, std::size_t field,
                           std::vector<std::byte>& out) const;
   /// Asks for the bytes of entry `i` to be brought into memory soon. Never throws, and never waits
@@ -44,15 +44,15 @@ class Source {
   virtual bool ordered() const { return false; }
   /// The key of entry `i` of an ordered source: strictly increasing in byte order within a split.
   virtual std::string key(const SplitListing&, std::size_t) const { return {}; }
-  /// What has already been done to the images: a name from all_transforms(), and its settings.
+  /// The image mode that the images already have: a name from all_transforms(), and its settings.
   virtual std::string image_mode() const { return "original"; }
   virtual std::string image_settings() const { return {}; }
   /// The targets that its samples come with.
   virtual std::vector<TargetRecord> targets() const { return {}; }
-  /// What says which objects are in its images, where the source has found that itself. Complete
-  /// only after list(), but which splits there are files for is known before.
+  /// The annotations of its objects, if the source has found them itself. Complete only after
+  /// list(), but the splits with files are known before.
   virtual TargetOptions own_targets() const { return {}; }
-  /// Whether the folders that images lie in are their classes, unless labels are given.
+  /// Whether the folders of the images are their classes, unless labels are given.
   virtual bool folders_are_classes() const { return false; }
 };
 
@@ -64,13 +64,14 @@ struct SourceKind {
   std::unique_ptr<Source> (*open)(const std::filesystem::path&);
   /// Whether a path may be one of a source that names its inputs by URLs; null: none is.
   bool (*may_name_urls)(const std::filesystem::path&) = nullptr;
-  /// Whether one file says the objects of all images, so that annotated_objects() can tell them.
+  /// Whether one file has the objects of all images, so that annotated_objects() can return them.
   bool has_annotation_file = false;
 };
 
 std::span<const SourceKind> all_sources();
 
-/// Whether listing `source` may open URLs, though it is none itself: see set_remote_opener().
+/// Whether listing `source` may open URLs, although it is not a URL itself: see
+/// set_remote_opener().
 bool may_name_urls(const std::filesystem::path& source);
 
 /// Lists a source, and finds which objects are in its images where `options.targets` asks for that;
@@ -78,21 +79,21 @@ bool may_name_urls(const std::filesystem::path& source);
 /// the annotations does.
 Listing list_source(Source& source, const ListOptions& options);
 
-/// The objects in an entry's image, encoded as a shard has them (kObjectsField), where a file says
-/// those of all images, as COCO's and Hugging Face's do; `listing` is list_source()'s. No image is
-/// read unless the file does not say its size. Throws Error(kCorrupt) that says what cannot be
-/// right, and what Source::read() throws. Any thread.
+/// The objects in an entry's image, encoded as in a shard (kObjectsField), if one file has those of
+/// all images, as in COCO and Hugging Face; `listing` is from list_source(). An image is read only
+/// if the file does not give its size. Throws Error(kCorrupt) for invalid annotations, and what
+/// Source::read() throws. Any thread.
 std::vector<std::byte> annotated_objects(const Source& source, const Listing& listing,
                                          const SplitListing& split, std::size_t entry);
 
 /// Throws Error(kUsage) with the doubt.
 [[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);
 
-/// Opens `path` as what it turns out to be, or as the `kind` named; where several are possible, the
-/// `options` may tell: split folders are those of a folder, and a tar of images whose labels are
-/// given is an archive. At a URL, a packed dataset, an archive or, in a bucket, class folders.
-/// Throws Error(kNotFound) when it does not exist, Error(kUnsupported) when no source can read it,
-/// Error(kUsage) for an unknown kind.
+/// Opens `path` as the kind that it is recognised as, or as the `kind` named. If several are
+/// possible, the `options` may decide: split folders mean a folder, and a tar of images whose
+/// labels are given is an archive. At a URL, a packed dataset, an archive or, in a bucket, class
+/// folders. Throws Error(kNotFound) when it does not exist, Error(kUnsupported) when no source can
+/// read it, Error(kUsage) for an unknown kind.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::string_view kind = {},
                                     const ListOptions& options = {});
 

@@ -16,14 +16,15 @@
 #include "packhorse/storage/remote.h"
 
 /// Storage that hands out ranges of objects by their names: web servers, and everything that speaks
-/// S3. Nothing it says is believed: lengths, ranges and tags are compared with what was asked for,
-/// and what the bytes mean is checked by whoever asked.
+/// S3. Its answers are not trusted: lengths, ranges and tags are compared with the request. The
+/// caller checks the bytes.
 namespace packhorse {
 
 struct ObjectInfo {
   std::uint64_t bytes = 0;
-  std::string tag;          ///< the ETag as it is sent; empty when there is none
-  std::string sha256 = {};  ///< what write() kept beside it; empty when something else stored it
+  std::string tag;  ///< the ETag as it is sent; empty when there is none
+  std::string sha256 =
+      {};  ///< the SHA-256 that write() stored with it; empty when another program stored it
 };
 
 struct ListedObject {
@@ -45,7 +46,7 @@ struct RangeRead {
 struct ObjectWrite {
   std::string name;    ///< below the store's place
   Bytes content;       ///< lives until the call returns
-  std::string sha256;  ///< of the content, in hexadecimal digits; kept beside the object
+  std::string sha256;  ///< of the content, in hexadecimal digits; stored with the object
 };
 
 /// Objects below one URL. Thread-safe. Requests obey the stop of the thread that makes or starts
@@ -66,23 +67,23 @@ class ObjectStore {
   virtual void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) = 0;
   /// The same, waiting for it.
   virtual void read_range(const RangeRead& read);
-  /// What lies below `prefix` ("" or "dir/"), sorted by name, which may be any text: keys are no
-  /// paths, and those that are none (is_inner_name()) cannot be read. Objects of `most` at most,
-  /// else Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
+  /// The objects below `prefix` ("" or "dir/"), sorted by name. A name may be any text; those that
+  /// are not paths (is_inner_name()) cannot be read. More than `most` are an Error(kCorrupt).
+  /// Throws Error(kUnsupported) where the storage cannot list (http).
   virtual std::vector<ListedObject> list(const std::string& prefix, std::size_t most) = 0;
   /// Names of the folders directly in the place: what keys have before a slash. As list()
   /// otherwise.
   virtual std::vector<std::string> folders(std::size_t most);
-  /// Whether objects can be stored, if who asks has the right to.
+  /// Whether objects can be stored, if the user has the right to.
   virtual bool can_write() const { return false; }
   /// Stores an object, whole or not at all, and never in the place of another: returns false when
   /// the storage has one of this name, whatever it holds. Large ones go in parts, several at a
   /// time. Throws Error(kUnsupported) where nothing can be stored (http), and Error(kInterrupted).
   virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
-  /// Ends what has begun to be stored in parts under these names, and was left: by processes that
-  /// were killed, or by a begin whose answer was lost. Such parts cost money, and nobody sees them.
-  /// Call it when the objects are there: whoever is still storing one of them gets an error. Where
-  /// the storage does not say what has begun, it stays.
+  /// Ends unfinished uploads in parts under these names: of killed processes, or after a lost
+  /// answer. Such parts cost money and are invisible. Call it when the objects are there: a process
+  /// that is still storing one of them gets an error. If the storage cannot list unfinished
+  /// uploads, they stay.
   virtual void end_uploads(const std::vector<std::string>& names);
   /// Removes an object, if there is one of this name. Throws as write() does.
   virtual void remove(const std::string& name);

@@ -10,7 +10,7 @@
 namespace packhorse {
 
 /// Where the pixels of an image went when it was made into another one: each axis is scaled and
-/// moved, then the picture is mirrored, then its axes are exchanged. What belongs to the image goes
+/// moved, then the picture is mirrored, then its axes are exchanged. Targets of the image move in
 /// the same way.
 struct PixelMap {
   double scale_x = 1, scale_y = 1;

@@ -25,7 +25,7 @@ inline constexpr std::array<std::pair<std::string_view, TransformOptions::Codec>
 /// What a transform made of an image.
 struct Transformed {
   Bytes bytes;            ///< to store: the input itself, or a view of the buffer passed in
-  std::string_view note;  ///< what to count, e.g. "kept: not a JPEG"; a constant, or empty
+  std::string_view note;  ///< for the counts, e.g. "kept: not a JPEG"; a constant, or empty
   PixelMap map = {};      ///< where its pixels went
 };
 

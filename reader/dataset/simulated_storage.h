@@ -35,10 +35,10 @@ std::span<const StorageModel> storage_presets();
 /// s, ms or us; rates per second, in B, kB, MB or GB. Throws Error(kUsage).
 StorageModel parse_storage(const std::string& text);
 
-/// The longest gap, in bytes, between two samples of a file that is read along with them, because
-/// one request for both and the gap takes no longer than two: what the line delivers in the part of
-/// an access that is not hidden behind those of the other places. 0 where requests cost nothing, or
-/// where any number may be under way at a time; at most kJoinedBytes.
+/// The longest gap, in bytes, between two samples of a file that one request reads along with them.
+/// It takes no longer than two requests: as many bytes as the line delivers in the part of an
+/// access that other accesses do not hide. 0 where requests cost nothing, or where any number may
+/// be under way at a time; at most kJoinedBytes.
 std::uint64_t joined_gap(const StorageModel& storage);
 
 /// Computes when requests would be answered, and waits for it. Thread-safe.
@@ -53,7 +53,7 @@ class SimulatedStorage {
   Clock::time_point request(std::uint64_t bytes, bool opens);
   /// The same for a request that began at `now`.
   Clock::time_point request_at(Clock::time_point now, std::uint64_t bytes, bool opens);
-  /// Sleeps until `answered`. Delays below 0.1 ms come out longer by a wake-up, some 0.05 ms.
+  /// Sleeps until `answered`. Delays below 0.1 ms become longer by a wake-up, about 0.05 ms.
   static void wait_until(Clock::time_point answered);
 
   std::uint64_t requests() const;
@@ -67,12 +67,12 @@ class SimulatedStorage {
   std::uint64_t requests_ = 0, bytes_ = 0;
 };
 
-/// Returns `dataset` as if it lay on `storage` with nothing cached. A dataset with one file per
+/// Returns `dataset` as if it were on `storage` with nothing cached. A dataset with one file per
 /// sample opens a file for each sample; other files are opened once. What is prefetched or read
-/// counts as present from its arrival until release(). Samples that lie together are requested
-/// together, up to kJoinedBytes, across gaps of up to joined_gap(); compressed shards count with
-/// their samples' own sizes. The delays come on top of the real storage's, so the files should be
-/// in the page cache.
+/// counts as present from its arrival until release(). Adjacent samples are requested together, up
+/// to kJoinedBytes, across gaps of up to joined_gap(); compressed shards count with their samples'
+/// own sizes. The delays come on top of the real storage's, so the files should be in the page
+/// cache.
 std::shared_ptr<const Dataset> on_simulated_storage(std::shared_ptr<const Dataset> dataset,
                                                     std::shared_ptr<SimulatedStorage> storage);
 

@@ -27,7 +27,7 @@ struct CpuLoad {
   int cpus = 0;  ///< CPUs that this process may run on
   /// How many of those CPUs other processes and the kernel kept busy.
   std::optional<double> foreign_cpus = {};
-  /// Share of the time in which some task, ours or another's, waited for a CPU.
+  /// Share of the time in which any task of the machine waited for a CPU.
   std::optional<double> pressure = {};
 };
 
@@ -36,7 +36,7 @@ struct CpuLoad {
 class CpuWatch {
  public:
   CpuWatch();
-  /// The load until now. Empty where /proc does not tell.
+  /// The load until now. Empty if /proc does not say.
   CpuLoad load() const;
 
  private:

@@ -10,8 +10,8 @@ namespace packhorse::reader {
 
 class Dataset;
 
-/// A dataset cut into runs: some megabytes of samples that lie one behind another in one file, so
-/// that a disk or a network reads a run at its full speed. Immutable; thread-safe.
+/// A dataset cut into runs: a few megabytes of samples that are adjacent in one file, so that a
+/// disk or a network reads a run at its full speed. Immutable; thread-safe.
 class Runs {
  public:
   /// A run ends where a file ends, or with the sample that brings it to `run_bytes`. In a dataset
@@ -37,7 +37,7 @@ class WindowOrder {
 
   /// Dataset sample at `position` of the epoch.
   std::uint64_t sample(std::uint64_t position) const;
-  /// The first position after the window that `position` lies in.
+  /// The first position after the window of `position`.
   std::uint64_t window_end(std::uint64_t position) const;
 
  private:

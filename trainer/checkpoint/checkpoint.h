@@ -29,7 +29,7 @@ struct Checkpoint {
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Throws Error(kNotFound); Error(kCorrupt) naming the file when it is damaged or not a checkpoint
-/// of ours; or Error(kUnsupported) for another version.
+/// of packhorse-train; or Error(kUnsupported) for another version.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 }  // namespace packhorse::trainer

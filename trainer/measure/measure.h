@@ -25,7 +25,7 @@ struct Condition {
     kWarm,       ///< the page cache
     kCold,       ///< the disk: see reader::make_cold(); proved after each pass
     kSimulated,  ///< the page cache, with the delays of `storage`
-    kRemote,     ///< a URL, and nothing of it is kept: of inputs that lie at one, and of no others
+    kRemote,     ///< a URL, without a cache: only for inputs at URLs
   };
   Kind kind = Kind::kWarm;
   reader::StorageModel storage = {};
@@ -48,7 +48,7 @@ struct MeasureOptions {
   int slots = 4;                                    ///< batches in memory
   bool cold = false;                                ///< also measure cold
   std::vector<reader::StorageModel> storages = {};  ///< also measure on each of these
-  /// Bytes that came from afar so far (remote_counters()); without it they are not counted.
+  /// Remote bytes so far (remote_counters()); without it they are not counted.
   std::function<std::uint64_t()> remote_bytes = {};
   int repeats = 5;
   /// Batches that come before those of a pass and are not timed: training steps, where it trains.
@@ -97,7 +97,7 @@ struct MeasuredInput {
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;  ///< of its files
   std::string file_system;  ///< or the URL's scheme
-  bool from_afar = false;   ///< it lies at a URL
+  bool from_afar = false;   ///< it is at a URL
 };
 
 /// The passes over one input under one condition, one Pass per repeat; all empty where it could not
@@ -113,7 +113,7 @@ struct SpeedReport {
   Recipe recipe;
   std::string device;
   int workers = 0;
-  reader::OrderKind remote_order = {};  ///< of what lies at a URL; all else is in the recipe's
+  reader::OrderKind remote_order = {};  ///< of inputs at URLs; all others have the recipe's
   std::vector<Condition> conditions;    ///< warm first
   std::vector<MeasuredInput> inputs;    ///< the folder first
   std::vector<Pass> device_limit;  ///< steps on made-up data that is on the device, a Pass a repeat
@@ -150,8 +150,8 @@ struct Attribution {
 };
 
 /// Compares the repeat with the median speed with those of the device limit and of the warm passes:
-/// for kRemote, those of an input of the same name that lies here; where there is none, all waiting
-/// counts as `fetch_s`. Zeros for what was not measured.
+/// for kRemote, those of a local input of the same name; if there is none, all waiting counts as
+/// `fetch_s`. Zeros for what was not measured.
 Attribution attribute(const SpeedReport& report, const MeasuredRun& run);
 
 /// The speeds of some passes, one per repeat.
@@ -162,12 +162,12 @@ reader::Spread spread_of(const std::vector<Pass>& passes,
 /// Whether the repeats spread over more than 10 % of their median.
 bool is_noisy(const reader::Spread& spread);
 
-/// What repeats can tell about one speed compared with another.
+/// The result of comparing two speeds by their repeats.
 enum class Told {
   kNot,     ///< too few repeats, or they overlap
-  kFaster,  ///< told apart, by 2 % or more
-  kSlower,  ///< likewise
-  kAlike,   ///< told to be nearer than 2 %
+  kFaster,  ///< faster, by 2 % or more
+  kSlower,  ///< slower, by 2 % or more
+  kAlike,   ///< the difference is below 2 %
 };
 struct Comparison {
   double ratio = 0;            ///< of the medians
@@ -175,11 +175,11 @@ struct Comparison {
   std::size_t repeats = 0;
   Told told = Told::kNot;
 };
-/// Fewer repeats tell nothing. With this many or more, two speeds are told apart when every repeat
-/// of one is faster than every repeat of the other. If n and n repeats have the same speed, that
-/// happens by chance, in either direction, in 2 of (2n over n) measurements: 1 of 126 with five.
-/// This holds for any distribution of speeds, and a drifting machine makes it rarer, because
-/// repeats are interleaved.
+/// Fewer repeats show nothing. With this many or more, two speeds differ if every repeat of one is
+/// faster than every repeat of the other. If n and n repeats have the same speed, that happens by
+/// chance, in either direction, in 2 of (2n over n) measurements: 1 of 126 with five. This holds
+/// for any distribution of speeds, and a drifting machine makes it rarer, because repeats are
+/// interleaved.
 inline constexpr std::size_t kEnoughRepeats = 5;
 /// A smaller difference is not worth mentioning.
 inline constexpr double kNoticeable = 1.02;

@@ -24,9 +24,9 @@ struct GradScalerOptions {
 ///     optimizer.step(scaler.found_inf());        // does nothing where it is set
 ///     scaler.update();                           // the next step's scale; counts the skipped ones
 ///
-/// All state lies on the device and nothing waits for it, so it can be part of a captured CUDA
-/// graph. With data parallelism every process sees the reduced gradients, so all skip together. One
-/// thread at a time.
+/// All state is on the device and nothing waits for it, so it can be part of a captured CUDA graph.
+/// With data parallelism every process sees the reduced gradients, so all skip together. One thread
+/// at a time.
 class GradScaler {
  public:
   explicit GradScaler(at::Device device, const GradScalerOptions& options = {});

@@ -36,8 +36,8 @@ OptimizerOptions optimizer_options(const Recipe& recipe);
 /// A tensor for each parameter, by the name of what is stored ("momentum", "exp_avg", ...).
 using OptimizerState = std::map<std::string, NamedTensors>;
 
-/// The learning rate lies in a tensor on the device, so that a step does not wait for the device
-/// and a captured CUDA graph can change the rate. One thread at a time.
+/// The learning rate is a tensor on the device, so that a step does not wait for the device and a
+/// captured CUDA graph can change the rate. One thread at a time.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

@@ -28,11 +28,11 @@ struct StepPlace {
 };
 
 struct ScorerOptions {
-  PictureObserver observer = {};  ///< called for each picture, where the task finds objects
+  PictureObserver observer = {};  ///< called for each image, if the task finds objects
   ImageLimits limits = {};        ///< of images whose headers are read
 };
 
-/// Collects what a model says of the pictures of a dataset. One thread.
+/// Collects a model's outputs for the images of a dataset. One thread.
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -43,15 +43,15 @@ class Scorer {
   virtual Scores scores() const = 0;
 };
 
-/// What a network is trained for, as a recipe says: what is read of the samples, what the training
-/// lessens, how its results are scored. A new task is a folder beside this file and a name in
+/// What a network is trained for, by the recipe: what is read of the samples, which loss is
+/// minimised, how results are scored. A new task is a folder beside this file and a name in
 /// make_task().
 class Task {
  public:
   virtual ~Task() = default;
 
-  /// The names of the classes that the model tells apart. Throws Error(kUsage) for a dataset that
-  /// lacks what the task needs.
+  /// The names of the model's classes. Throws Error(kUsage) for a dataset that lacks what the task
+  /// needs.
   virtual const std::vector<std::string>& classes(const reader::Dataset& dataset) const = 0;
   /// Throws Error(kUsage) where the recipe asks for what the data to train on does not have.
   virtual void check_training(const reader::Dataset&) const {}
@@ -59,16 +59,16 @@ class Task {
   virtual void read_for_training(reader::LoaderOptions& options) const = 0;
   virtual void read_for_scoring(reader::LoaderOptions& options) const = 0;
 
-  /// A scalar, from the normalised `images`, float or half [B, 3, H, W], and what the batch says of
-  /// them. Depends on the recipe, the place and LibTorch's default generator alone. Called under
+  /// The loss, a scalar, from the normalised `images`, float or half [B, 3, H, W], and the batch's
+  /// targets. Depends on the recipe, the place and LibTorch's default generator alone. Called under
   /// autocast where the recipe asks for it.
   virtual at::Tensor loss(Model& model, const at::Tensor& images, const DeviceBatch& batch,
                           const StepPlace& place) const = 0;
   /// Whether a step does the same work for every batch, so that a CUDA graph can replay it.
   virtual bool is_graphable() const = 0;
 
-  /// Gives a batch of made images what training on them needs beside a label: as much as usual, of
-  /// `classes` classes.
+  /// Gives a batch of synthetic images the targets that training needs besides a label: a usual
+  /// number, of `classes` classes.
   virtual void add_made_targets(DeviceBatch& batch, std::int64_t classes) const = 0;
 
   virtual std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,

@@ -17,7 +17,7 @@ struct LoadFacts {
   int cpus = 1;                          ///< this process may use
   bool one_file_a_sample = false;        ///< as Dataset says it
   std::string image_mode{};              ///< original, roi, resize, raw
-  bool from_afar = false;                ///< the dataset lies at a URL
+  bool from_afar = false;                ///< the dataset is at a URL
   bool gpu_decode_offered = false;       ///< the GPU could decode, and does not
 };
 

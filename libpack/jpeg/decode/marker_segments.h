@@ -7,7 +7,7 @@
 
 #include "packhorse/base/bytes.h"
 
-/// The marker segments of a JPEG's header, for everybody who looks at them. Source: ITU-T T.81 B.1.
+/// The marker segments of a JPEG's header. Source: ITU-T T.81 B.1.
 ///
 ///     SegmentWalk walk(file);
 ///     while (const auto segment = walk.next()) {

@@ -19,7 +19,7 @@ inline constexpr std::string_view kObjectsField = "objects";
 /// The field that holds the captions that a file gives.
 inline constexpr std::string_view kCaptionField = "caption";
 
-/// What says more of an image than a label, beside the objects in it.
+/// A target of an image besides its label and its objects.
 struct ExtraTarget {
   enum class Kind {
     kClasses,  ///< several classes, or a score for each: from a table
@@ -27,7 +27,7 @@ struct ExtraTarget {
     kMask      ///< a semantic mask: a field of the samples with a PNG
   };
   Kind kind;
-  /// The field; or the file that says it, for one split or all, and behind a colon its column.
+  /// The field; or the file, for one split or all, perhaps with a colon and a column.
   std::string place;
   std::string split = {};
 };
@@ -42,7 +42,7 @@ struct TablePlace {
 /// The table that `place` names, where there is such a file.
 std::optional<TablePlace> table_of(const ExtraTarget& extra);
 
-/// What says which objects are in the images, and what else is said of them.
+/// Where the targets of the images come from: their objects and everything else.
 struct TargetOptions {
   enum class Notation {
     kNone,
@@ -57,9 +57,9 @@ struct TargetOptions {
   Notation notation = Notation::kNone;
   /// Files of COCO, or metadata, by split; "": of all others. Of YOLO: its data.yaml, as "".
   std::map<std::string, std::filesystem::path> files = {};
-  /// Of the objects, unless files name them; else of the masks, or of several classes.
+  /// The classes of the objects, unless files name them; else of the masks, or of several classes.
   std::vector<std::string> classes = {};
-  /// Key points of an object in YOLO's lines, and numbers of each: 2 or 3.
+  /// Keypoints of an object in YOLO's lines, and numbers of each: 2 or 3.
   std::size_t keypoints = 0, keypoint_numbers = 3;
   /// VOC's corners are edges that count from 0, instead of pixels that count from 1.
   bool voc_from_zero = false;
@@ -69,7 +69,7 @@ struct TargetOptions {
   bool empty() const { return notation == Notation::kNone && extras.empty(); }
   bool has_objects() const { return notation != Notation::kNone; }
   bool has(ExtraTarget::Kind kind) const;
-  /// Whether files say which images have objects, and samples get records of that.
+  /// Whether files list the objects of the images, and samples get these records as a field.
   bool makes_records() const { return notation == Notation::kCoco || notation == Notation::kHf; }
   /// Whether `files` name the categories of COCO's records.
   bool has_files() const { return makes_records() || notation == Notation::kCocoRecords; }
@@ -79,10 +79,9 @@ struct TargetOptions {
   }
   /// "coco", "coco-records", "hf", "yolo" or "voc"; empty for none.
   std::string_view name() const;
-  /// The field of a sample that says what its objects are.
+  /// The field of a sample from which its objects are read.
   std::string_view field() const;
-  /// The fields that packing makes for each sample, besides those that the source has: for its
-  /// objects, for all else, and both.
+  /// The fields that packing adds to each sample: for its objects, for other targets, and both.
   std::vector<std::string> object_fields() const;
   std::vector<std::string> extra_fields() const;
   std::vector<std::string> made_fields() const;

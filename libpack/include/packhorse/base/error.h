@@ -22,8 +22,8 @@ enum class ErrorKind {
 
 /// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()`
 /// and `key()` say where (empty when not applicable); `advice()` says what to do next (may be
-/// empty). What it says holds no secrets of addresses (passwords and tokens in URLs); whoever shows
-/// its path or key must leave them out.
+/// empty). `what()` and `advice()` never hold the secrets of an address (passwords and tokens in
+/// URLs). A program that shows path or key must hide them.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, std::filesystem::path path = {},
@@ -47,7 +47,7 @@ class Error : public std::runtime_error {
 /// The same for an error code of std::filesystem.
 [[noreturn]] void throw_code(const std::error_code& code, const std::string& doing,
                              const std::filesystem::path& path);
-/// What std::filesystem has thrown, in those words: for who shows errors to people.
+/// What std::filesystem has thrown, as an Error, for programs that show errors to people.
 Error error_of(const std::filesystem::filesystem_error& error);
 
 }  // namespace packhorse

@@ -14,10 +14,10 @@
 
 namespace packhorse {
 
-/// Neighbours in a shard are requested together when at most this many bytes lie between them. A
+/// Neighbours in a shard are requested together when at most this many bytes are between them. A
 /// solid-state disk behind SATA reads that much in the time of one access, so longer gaps are
-/// cheaper to skip. One figure serves all storage, since its kind cannot be told reliably (virtual
-/// disks call themselves rotating).
+/// cheaper to skip. One figure serves all storage, because the kind of a disk cannot be found
+/// reliably (virtual disks call themselves rotating).
 inline constexpr std::uint64_t kJoinedGap = 64u << 10;
 /// A request ends with the sample that brings it to this many bytes: long enough for a disk's full
 /// speed, and short enough not to hold up the next request.
@@ -63,7 +63,7 @@ class PackedDataset {
   PackedDataset& operator=(PackedDataset&&) noexcept;
   ~PackedDataset();
 
-  /// Where a sample lies: shard and place in it.
+  /// Where a sample is: shard and place in it.
   struct Place {
     std::size_t shard;
     std::size_t row;
@@ -82,7 +82,7 @@ class PackedDataset {
   /// held. Throws Error(kCorrupt | kIo | kNotFound) in a dataset that opens shards as needed.
   std::shared_ptr<const ShardIndex> index(std::size_t shard) const;
   std::filesystem::path data_path(std::size_t shard) const;
-  /// Throws Error(kUsage) for a sample that it does not have, as all do that take one.
+  /// Throws Error(kUsage) for a sample number out of range, as all members that take one.
   Place place(std::size_t sample) const;
   /// The name of a sample in messages: its key, or "number 17" if the key is empty.
   std::string name_at(Place place) const;
@@ -94,13 +94,13 @@ class PackedDataset {
   /// Names of the extra fields, sorted; a sample may lack some.
   const std::vector<std::string>& fields() const { return manifest_.fields; }
 
-  /// One image's bytes, with their hash checked. They lie in the mapped file or, if the shard is
-  /// compressed or lies at a URL, in memory, and stay while they are held, but no longer than the
-  /// dataset. Throws Error(kCorrupt) naming shard and key when the bytes are not the ones that were
-  /// packed, Error(kIo) when the file was cut.
+  /// One image's bytes, with their hash checked. They are in the mapped file or, if the shard is
+  /// compressed or at a URL, in memory. They stay while they are held, but no longer than the
+  /// dataset. Throws Error(kCorrupt) naming shard and key when the bytes are not the packed ones,
+  /// Error(kIo) when the file was truncated.
   BytesLease view(std::size_t sample) const;
   /// Call this after the last use of a view(), while it is held. Throws Error(kIo) when the file
-  /// has been cut meanwhile, so that the view may not have shown the whole image.
+  /// has been truncated meanwhile, so that the view may have shown only a part of the image.
   void check_whole(std::size_t sample) const;
   /// A copy of view() in `out` (resized).
   void read(std::size_t sample, std::vector<std::byte>& out) const;
@@ -112,11 +112,11 @@ class PackedDataset {
   /// for it. Requests neighbours together, as kJoinedGap and kJoinedBytes say. Returns the bytes
   /// asked for.
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
-  /// Estimates the share of the data that is in memory, 0 to 1, by looking at some hundred places;
-  /// 0 where the file system does not say.
+  /// Estimates the share of the data that is in memory, 0 to 1, by looking at about a hundred
+  /// places; 0 if the file system does not say.
   double resident_share() const;
-  /// Gives all mapped pages back, so that the kernel is free to drop them; of what lies at a URL,
-  /// all that memory alone has.
+  /// Gives all mapped pages back, so that the kernel is free to drop them; for a dataset at a URL,
+  /// drops everything that is kept only in memory.
   void release() const;
 
  private:

@@ -26,8 +26,8 @@ struct ExportedIndexReport {
 /// Memory: one shard's index for each thread. `jobs` 0: as many threads as the process may use.
 ///
 /// Throws Error: kUsage when the format has none, or for an unknown version; kUnsupported for
-/// compressed shards, whose members no reader can find by an offset; kExists when the dataset has
-/// published such a file with other bytes; kCorrupt when a shard holds other samples than its
+/// compressed shards, in which no reader can find members by an offset; kExists when the dataset
+/// has published such a file with other bytes; kCorrupt when a shard holds other samples than its
 /// index.
 ExportedIndexReport export_indexes(const std::filesystem::path& dataset,
                                    const std::filesystem::path& out,

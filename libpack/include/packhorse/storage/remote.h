@@ -52,8 +52,8 @@ struct RemoteOptions {
   /// Where parts of files are kept (docs/remote.md); empty: in memory alone.
   std::filesystem::path cache = {};
   std::uint64_t cache_bytes = std::uint64_t{50} << 30;
-  /// What is kept in memory where there is no cache, or it is full; with or without one, as much
-  /// may be on its way ahead.
+  /// The memory for fetched bytes if there is no cache, or it is full. In both cases as much may be
+  /// requested ahead.
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;
 
   /// Throws Error(kUsage).
@@ -64,13 +64,13 @@ struct RemoteOptions {
 /// or ~/.cache/packhorse, by the environment at the time of the call; empty when neither is known.
 std::filesystem::path default_cache_directory();
 
-/// What came from afar so far, of all datasets of the process.
+/// Counters of all remote datasets of the process so far.
 struct RemoteCounters {
   StorageCounters storage = {};
   std::uint64_t runs_fetched = 0;
   std::uint64_t runs_found = 0;  ///< in the cache already, when their file was opened
   std::uint64_t damaged = 0;     ///< pieces that were not the right bytes, and were fetched again
-  std::uint64_t waits = 0, wait_ns = 0;  ///< of threads that needed bytes that were not there
+  std::uint64_t waits = 0, wait_ns = 0;  ///< of threads that needed missing bytes
 };
 
 /// What has come since `before`.

@@ -35,8 +35,8 @@ struct Finding {
   /// Who wrote the file; this decides how to repair it.
   enum class Writer {
     kPack,    ///< it can be packed again
-    kIndex,   ///< it lies beside shards made by others, which can be adopted again
-    kOthers,  ///< a shard made by others, never written to
+    kIndex,   ///< it belongs to adopted shards, which can be adopted again
+    kOthers,  ///< a foreign shard, never written to
   };
   Writer writer = Writer::kPack;
 };

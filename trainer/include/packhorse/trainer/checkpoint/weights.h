@@ -21,7 +21,7 @@
 ///     load_weights(*model, "resnet50.pth", {Head::kNew});   // all but fc, with its 1000 rows
 namespace packhorse::trainer {
 
-/// Where the model's last layer is from, the one that gives the classes' scores: Model::head().
+/// Where the model's last layer, which gives the classes' scores, comes from: Model::head().
 enum class Head : std::uint8_t {
   kFromFile,  ///< where it must be, and fit
   kNew,       ///< the model's stays, whatever the file has
@@ -29,7 +29,7 @@ enum class Head : std::uint8_t {
 
 /// What pixels weights were trained with.
 enum class PixelKind : std::uint8_t {
-  kNormalized,  ///< ours and torchvision's: see Normalization
+  kNormalized,  ///< packhorse's and torchvision's: see Normalization
   kBgr255,      ///< BGR from 0 to 255: weights of YOLOX's authors
 };
 
@@ -39,7 +39,7 @@ struct WeightsUse {
   PixelKind pixels = PixelKind::kNormalized;  ///< others are converted, see docs/detection.md
 };
 
-/// What came of it.
+/// The result.
 struct LoadedWeights {
   std::vector<std::string> kept;  ///< tensors of the model that kept the values they had
   /// The classes that the file's last layer is for, by label, where it says so: a checkpoint of

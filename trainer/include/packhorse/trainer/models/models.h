@@ -29,8 +29,8 @@ class Model : public torch::nn::Module {
   /// What the names of the parameters begin with that belong to the classes: "fc.". By default,
   /// those of the module whose parameters were registered last.
   virtual std::string head() const;
-  /// The name of the layer that sees the pixels, a convolution without bias and a norm, where
-  /// published weights of it take other pixels than ours (PixelKind); else empty.
+  /// The name of the layer that sees the pixels, a convolution without bias and a norm, if its
+  /// published weights take other pixels than packhorse (PixelKind); else empty.
   virtual std::string stem() const { return ""; }
   /// Whether it is a TorchScript module.
   virtual bool is_script() const { return false; }

@@ -25,7 +25,7 @@ struct Launch {
   std::string host = "127.0.0.1";       ///< where the first process, or its launcher, listens
   std::uint16_t port = 29500;
   bool served = false;        ///< the launcher serves the store at host:port; otherwise rank 0 does
-  std::string attempt = "0";  ///< changes when the launcher starts all processes anew
+  std::string attempt = "0";  ///< changes when the launcher restarts all processes
 };
 
 /// Reads what torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, TORCHELASTIC_...) or srun

@@ -98,7 +98,7 @@ struct Recipe {
   double cutmix_alpha = 0;  ///< the same for CutMix; with both, each batch draws one of them
   double mosaic = 0;        ///< probability that a sample is four pictures; of objects, as below
   double copy_paste = 0;    ///< probability that objects of another sample are pasted into it
-  double close_mosaic = 0;  ///< last epochs, without what makes a sample of several pictures
+  double close_mosaic = 0;  ///< last epochs, in which a sample is one image
   double multi_scale = 0;   ///< batches are resized by up to this share, either way
   int epochs = 90;
   std::int64_t batch_size = 256;  ///< of one step: over all processes and accumulated parts

@@ -26,7 +26,7 @@ struct ScoreName {
 /// The figures of a task. The first, the higher the better, says which epoch is best.
 std::span<const ScoreName> score_names(TaskKind task);
 
-/// The key in the lines of a log, where the training's loss stands beside: "val_loss", "top1".
+/// The key in the lines of a log, which also have the training's loss: "val_loss", "top1".
 std::string log_key(const ScoreName& name);
 
 struct Scores {

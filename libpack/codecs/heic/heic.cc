@@ -2,6 +2,7 @@
 // pictures are decoded by hevc_decoder.h.
 #if defined(PACKHORSE_LIBHEIF) && defined(PACKHORSE_LIBDE265)
 #include "codecs/heic/hevc_decoder.h"
+#include "codecs/heic/item_references.h"
 #include "codecs/heic/libheif.h"
 #endif
 
@@ -22,7 +23,7 @@ namespace packhorse::codecs {
 Heif::Heif() {
   why_not = library.loaded() ? why_no_hevc() : library.why_not();
   if (why_not.empty() && add_decoder(&kHevcDecoder).code != heif_error_Ok)
-    why_not = std::string(PACKHORSE_LIBHEIF) + " takes no decoder in the way of libheif 1.15";
+    why_not = std::string(PACKHORSE_LIBHEIF) + " takes no decoder but its own";
 }
 
 const Heif& heif() {
@@ -38,6 +39,11 @@ class Picture {
   explicit Picture(Bytes file) : context_(heif().alloc()) {
     if (context_ == nullptr) throw std::bad_alloc();
     heif().set_threads(context_, 0);
+    if (!has_few_levels(file)) {
+      error_ = {heif_error_Invalid_input, heif_suberror_Unspecified,
+                "its pictures are made of each other, or over too many levels"};
+      return;
+    }
     error_ = heif().read(context_, file.data(), file.size(), nullptr);
     if (error_.code == heif_error_Ok) error_ = heif().primary(context_, &handle_);
   }

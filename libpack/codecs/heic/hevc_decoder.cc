@@ -91,8 +91,8 @@ thread_local CodedPictures* pictures_of_thread = nullptr;
 }  // namespace
 
 CodedPictures::CodedPictures(std::uint64_t pixels)
-    : most_pixels_(pixels + (1u << 22))  // a tile may be larger than the picture
-{
+    : most_pixels_(pixels + (1u << 22)),  // a tile may be larger than the picture
+      pixels_left_(4 * most_pixels_) {
   pictures_of_thread = this;
 }
 
@@ -122,7 +122,8 @@ struct HevcDecoder {
   heif_error push(const std::uint8_t* data, std::size_t size) {
     while (size > 0) {
       if (size < 4) return failed("a unit of its data is cut off");
-      const std::size_t unit = std::size_t{data[0]} << 24 | data[1] << 16 | data[2] << 8 | data[3];
+      std::size_t unit = 0;
+      for (int i = 0; i < 4; ++i) unit = unit << 8 | data[i];
       if (unit > size - 4 || unit < 2) return failed("a unit of its data is cut off");
       // Rec. ITU-T H.265, table 7-1: below 32 are slices, from 16 to 23 those without references.
       const int type = data[4] >> 1 & 63;
@@ -207,7 +208,9 @@ struct HevcDecoder {
   static int take_memory(void*, de265_image_spec* spec, de265_image* image, void* decoder) {
     std::vector<Plane>& planes = static_cast<HevcDecoder*>(decoder)->planes;
     const std::uint64_t pixels = std::uint64_t(spec->width) * std::uint64_t(spec->height);
-    if (!planes.empty() || pixels > pictures_of_thread->most_pixels_) return 0;  // out of memory
+    CodedPictures& all = *pictures_of_thread;
+    if (!planes.empty() || pixels > std::min(all.most_pixels_, all.pixels_left_)) return 0;
+    all.pixels_left_ -= pixels;
     const de265_chroma chroma = de265().chroma(image);
     for (int channel = 0; channel < (chroma == de265_chroma_mono ? 1 : 3); ++channel) {
       const int across = channel > 0 && chroma != de265_chroma_444 ? 2 : 1;
@@ -271,33 +274,59 @@ std::string why_no_hevc() {
   return de265().library.loaded() ? std::string() : de265().library.why_not();
 }
 
+namespace {
+
+/// Of all formats, so that no other decoder has a part in a file: none but HEVC gets through.
+int priority() { return pictures_of_thread != nullptr ? 1000 : 0; }
+
+heif_error make_decoder(void** decoder) {
+  auto made = std::make_unique<HevcDecoder>();
+  if (made->context == nullptr) return failed("no memory");
+  *decoder = made.release();
+  return kDone;
+}
+
+heif_error push_data(void* decoder, const void* data, std::size_t size) {
+  return static_cast<HevcDecoder*>(decoder)->push(static_cast<const std::uint8_t*>(data), size);
+}
+
+heif_error make_picture(void* decoder, heif_image** made) {
+  return static_cast<HevcDecoder*>(decoder)->make(made);
+}
+
+}  // namespace
+
 const heif_decoder_plugin kHevcDecoder = {
+#if LIBHEIF_NUMERIC_VERSION >= 0x01150000  // 1.21, which takes no older ones
+    .plugin_api_version = 5,
+#else
     .plugin_api_version = 3,
+#endif
     .get_plugin_name = [] { return "packhorse's decoder of whole pictures, by libde265"; },
     .init_plugin = nullptr,
     .deinit_plugin = nullptr,
-    // Of all formats, so that no other decoder has a part in a file: none but HEVC gets through.
-    .does_support_format =
-        [](heif_compression_format) { return pictures_of_thread != nullptr ? 1000 : 0; },
-    .new_decoder =
-        [](void** decoder) {
-          auto made = std::make_unique<HevcDecoder>();
-          if (made->context == nullptr) return failed("no memory");
-          *decoder = made.release();
-          return kDone;
-        },
+    .does_support_format = [](heif_compression_format) { return priority(); },
+    .new_decoder = make_decoder,
     .free_decoder = [](void* decoder) { delete static_cast<HevcDecoder*>(decoder); },
-    .push_data =
-        [](void* decoder, const void* data, std::size_t size) {
-          return static_cast<HevcDecoder*>(decoder)->push(static_cast<const std::uint8_t*>(data),
-                                                          size);
-        },
-    .decode_image =
-        [](void* decoder, heif_image** made) {
-          return static_cast<HevcDecoder*>(decoder)->make(made);
-        },
+    .push_data = push_data,
+    .decode_image = make_picture,
     .set_strict_decoding = [](void*, int) {},
-    .id_name = "packhorse"};
+    .id_name = "packhorse",
+#if LIBHEIF_NUMERIC_VERSION >= 0x01150000
+    .decode_next_image = [](void* decoder, heif_image** made,
+                            const heif_security_limits*) { return make_picture(decoder, made); },
+    .minimum_required_libheif_version = 0x01150000,
+    .does_support_format2 =
+        [](const heif_decoder_plugin_compressed_format_description*) { return priority(); },
+    .new_decoder2 = [](void** decoder,
+                       const heif_decoder_plugin_options*) { return make_decoder(decoder); },
+    .push_data2 = [](void* decoder, const void* data, std::size_t size,
+                     std::uintptr_t) { return push_data(decoder, data, size); },
+    .flush_data = [](void*) { return kDone; },
+    .decode_next_image2 = [](void* decoder, heif_image** made, std::uintptr_t*,
+                             const heif_security_limits*) { return make_picture(decoder, made); },
+#endif
+};
 
 }  // namespace packhorse::codecs
 #endif

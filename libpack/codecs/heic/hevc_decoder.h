@@ -37,7 +37,8 @@ class CodedPictures {
 
  private:
   friend struct HevcDecoder;
-  const std::uint64_t most_pixels_;
+  const std::uint64_t most_pixels_;  // of one picture
+  std::uint64_t pixels_left_;        // of all
   std::vector<Picture> decoded_;
   bool painting_ = false;
   unsigned first_ = 0;

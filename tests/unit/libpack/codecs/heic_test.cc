@@ -323,6 +323,31 @@ TEST_CASE("heic: a grid whose tiles do not make up its picture is refused") {
   CHECK(is_refused(grid(cut, {})));
 }
 
+TEST_CASE("heic: pictures that are made of each other are refused") {
+  if (!can_encode()) return;
+  const Coded tile = *coded(64, 64);
+  const Text boxes = tile.parameters + size_box(64, 64) + kAlpha;
+  const auto why = [&](const std::vector<Item>& items) { return shown(heic(items, boxes)).why; };
+  const Item coded_item = {"hvc1", tile.data, "\x81\x02"};
+  const Text one_tile = number(0, 4) + number(64, 2) + number(64, 2);
+  const auto grid_of = [&](const Text& items) {
+    return Item{"grid", one_tile, "\x02", {{"dimg", items}}};
+  };
+  const auto same_as = [](const Text& item) { return Item{"iden", "", "\x02", {{"dimg", item}}}; };
+  CHECK(why({grid_of("\2"), coded_item}) == "");
+  CHECK(why({same_as("\2"), grid_of("\3"), coded_item}) == "");
+  const Text nested =
+      "damaged header: its pictures are made of each other, or over too many levels";
+  CHECK(why({grid_of("\1")}) == nested);
+  CHECK(why({same_as("\2"), same_as("\1")}) == nested);
+  CHECK(why({{"hvc1", tile.data, "\x81\x02\x83", {{"auxl", "\2"}}},
+             {"hvc1", tile.data, "\x81\x02\x83", {{"auxl", "\1"}}}}) == nested);
+  std::vector<Item> chain;
+  for (char next = 2; next < 100; ++next) chain.push_back(same_as(Text(1, next)));
+  chain.push_back(coded_item);
+  CHECK(why(chain) == nested);
+}
+
 TEST_CASE("heic: an alpha of another size than its picture is refused") {
   if (!can_encode()) return;
   const Coded picture = *coded(128, 64);

@@ -7,9 +7,11 @@
 #include <malloc.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace packhorse {
@@ -321,6 +323,24 @@ TEST_CASE("heic: a grid whose tiles do not make up its picture is refused") {
   Coded cut = tile;
   cut.data = cut.data.substr(0, cut.data.size() / 2);
   CHECK(is_refused(grid(cut, {})));
+}
+
+TEST_CASE("heic: threads decode at once") {
+  if (!can_encode()) return;
+  const Coded tile = *coded(64, 64);
+  const std::array files = {single(*coded(128, 64)), grid(tile, {}),
+                            grid(tile, {.tile_width = 65})};
+  const std::array alone = {shown(files[0]), shown(files[1]), shown(files[2])};
+  std::atomic<int> different = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t first = 0; first < 4; ++first)
+      threads.emplace_back([&, first] {
+        for (std::size_t i = first; i < first + 30; ++i)
+          different += shown(files[i % 3]) == alone[i % 3] ? 0 : 1;
+      });
+  }
+  CHECK(different == 0);
 }
 
 TEST_CASE("heic: pictures that are made of each other are refused") {

@@ -166,6 +166,7 @@ class DatasetWriter::State {
     if (has_captions_)
       samples_->describe({.name = std::string(kCaptionField), .kind = std::string(kCaptionTarget)});
     job.source = std::move(samples_);
+    job.sink = folder_sink({}, out_, job.options.overwrite);
     if (added_ == 0)
       throw Error(ErrorKind::kUsage, "no sample was added", out_, "add the samples first");
     job.listing = job.source->list({});

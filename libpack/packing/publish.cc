@@ -30,8 +30,8 @@ std::vector<Reject> SplitWork::rejects() const {
   return all;
 }
 
-RemoteTarget::Splits shards_of(const std::vector<SplitWork>& splits) {
-  RemoteTarget::Splits shards;
+ShardSink::Splits shards_of(const std::vector<SplitWork>& splits) {
+  ShardSink::Splits shards;
   for (const SplitWork& split : splits)
     shards.emplace_back(split.listing.split, split.plan.shards());
   return shards;
@@ -147,23 +147,12 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
     report.bytes_out += fs::file_size(root / kCardName);
 }
 
-void publish_afar(RemoteTarget& target, const std::vector<SplitWork>& splits,
-                  const std::filesystem::path& out, Staging& staging, const std::stop_token& stop,
-                  const PackReport& report) {
-  std::vector<RemoteTarget::Part> parts;
-  for (const PackedSplit& split : report.splits) parts.push_back({split.split, split.manifest});
-  target.publish(staging, parts, stop);
-  // Before the staging directory goes: without it, a run that died would not be gone on with.
-  target.clear(shards_of(splits));
-  staging.remove_behind(out);
-}
-
 }  // namespace
 
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const fs::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    RemoteTarget* target, const std::stop_token& stop, PackReport& report) {
+                    ShardSink& sink, const std::stop_token& stop, PackReport& report) {
   remove_stale(splits, staging);
   std::vector<CardPart> parts;
   for (const SplitWork& split : splits) {
@@ -177,11 +166,7 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   seal(report, staging, parts);
   report.id = joint_id(report.splits);
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  if (target != nullptr) {
-    publish_afar(*target, splits, out, staging, stop, report);
-  } else {
-    staging.publish(options.overwrite);
-  }
+  sink.publish(staging, report.splits, shards_of(splits), stop);
   report.published = true;
 }
 

@@ -10,7 +10,6 @@
 #include <map>
 #include <mutex>
 
-#include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/option.h"
@@ -216,16 +215,16 @@ std::map<std::string, std::size_t> other_versions(const PackJob& job) {
 
 /// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
-  const auto fieldless = static_cast<std::size_t>(std::count_if(
-      rejects.begin(), rejects.end(),
-      [](const Reject& reject) { return reject.reason.starts_with(naming::kNoField); }));
+  const auto fieldless = static_cast<std::size_t>(
+      std::count_if(rejects.begin(), rejects.end(),
+                    [](const Reject& reject) { return reject.code == Reason::kNoField; }));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
     return spelled(
         "give `optional_field_from=` instead of `field_from=` if not every image has the field, or "
         "add the missing files");
   const auto outside = static_cast<std::size_t>(
       std::count_if(rejects.begin(), rejects.end(),
-                    [](const Reject& reject) { return reject.reason == naming::kNoClassFolder; }));
+                    [](const Reject& reject) { return reject.code == Reason::kNoClassFolder; }));
   if (outside == 0 || 2 * outside < rejects.size()) return {};
   return spelled(
       "move the images that lie beside the class folders into them, leave those out with "
@@ -328,7 +327,7 @@ void account(PackReport& report, const PackJob& job) {
     const std::string prefix = folder.empty() ? "" : printable(folder) + "/";
     add_skips(split.listing.skips, prefix);
     for (Reject& reject : split.rejects())
-      report.rejects.push_back({prefix + reject.path, std::move(reject.reason)});
+      report.rejects.push_back({prefix + reject.path, {reject.code, std::move(reject.reason)}});
     for (std::size_t shard = 0; shard < split.plan.shards(); ++shard) {
       const ShardOutcome& outcome = split.outcomes[shard];
       if (is_mine(job.options, shard)) ++report.shards;

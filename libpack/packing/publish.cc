@@ -13,7 +13,6 @@
 #include "packhorse/base/secrets.h"
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
-#include "packhorse/dataset/shard_index.h"
 #include "packhorse/formats/dataset_card.h"
 
 namespace packhorse {
@@ -37,12 +36,13 @@ ShardSink::Splits shards_of(const std::vector<SplitWork>& splits) {
   return shards;
 }
 
-std::string rejects_text(const std::vector<Reject>& rejects) {
+std::string rejects_text(const std::vector<Reject>& rejects, bool codes) {
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
   for (const Reject& reject : rejects) {
-    const nlohmann::ordered_json line = {{"path", without_secrets(reject.path)},
-                                         {"reason", without_secrets(reject.reason)}};
+    nlohmann::ordered_json line = {{"path", without_secrets(reject.path)},
+                                   {"reason", without_secrets(reject.reason)}};
+    if (codes) line["code"] = code_of(reject.code);
     text += line.dump(-1, ' ', false, kReplace) + "\n";
   }
   return text;
@@ -53,6 +53,25 @@ namespace {
 FileRecord publish_text(const fs::path& directory, std::string_view name, const std::string& text) {
   write_file(directory / name, as_bytes(text));
   return {std::string(name), text.size(), sha256(as_bytes(text))};
+}
+
+/// Adds what was counted as a shard was written. Throws Error(kCorrupt | kIo) when its index is not
+/// as long as it was then, or a label is no class.
+void count_shard(const ShardOutcome& outcome, const fs::path& data, Manifest& manifest,
+                 std::set<ImageKind>& kinds) {
+  const fs::path index = data / outcome.record.index;
+  std::error_code code;
+  if (fs::file_size(index, code) != outcome.record.index_bytes || code)
+    throw Error(ErrorKind::kCorrupt, "a finished shard's index is gone, or has changed", index,
+                "run the same command again");
+  manifest.payload_bytes += outcome.counts.payload_bytes;
+  for (const auto& [label, samples] : outcome.counts.labels) {
+    if (label < 0 || static_cast<std::uint64_t>(label) >= manifest.class_samples.size())
+      throw Error(ErrorKind::kCorrupt, "a finished shard has a label that is no class", index,
+                  "remove the staging directory, and run the same command again");
+    manifest.class_samples[static_cast<std::size_t>(label)] += samples;
+  }
+  kinds.insert(outcome.counts.kinds.begin(), outcome.counts.kinds.end());
 }
 
 /// Writes everything but dataset.json, whose presence makes it a dataset. Adds the kinds of the
@@ -85,12 +104,7 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
     ShardRecord record = outcome.record;
     record.first_sample = manifest.samples;
     manifest.samples += record.samples;
-    const ShardIndex index(data / record.index);
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      manifest.payload_bytes += index.range(i).length;
-      ++manifest.class_samples.at(static_cast<std::size_t>(index.label(i)));
-      kinds.insert(index.image(i).kind);
-    }
+    count_shard(outcome, data, manifest, kinds);
     manifest.shards.push_back(std::move(record));
   }
   const std::vector<Reject> rejects = split.rejects();

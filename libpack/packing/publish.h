@@ -34,8 +34,9 @@ struct SplitWork {
 
 ShardSink::Splits shards_of(const std::vector<SplitWork>& splits);
 
-/// The rejects as text, one JSON object a line: {"path", "reason"}.
-std::string rejects_text(const std::vector<Reject>& rejects);
+/// The rejects as text, one JSON object a line: {"path", "reason", "code"}. Without codes: as
+/// packhorse 0.1 wrote them.
+std::string rejects_text(const std::vector<Reject>& rejects, bool codes = true);
 
 /// Turns the finished shards in the staging directory into datasets, publishes them, and completes
 /// `report`. `image`: the mode and settings the images were made with. Throws Error(kInterrupted)

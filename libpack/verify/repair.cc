@@ -243,7 +243,7 @@ class Repair {
         write_file(staging.data("") / kClassesName,
                    as_bytes(class_list_text(again.listing.classes)));
       } else if (file.file == kRejectsName) {
-        write_file(staging.data("") / kRejectsName, as_bytes(rejects_again(again, split)));
+        write_rejects(staging.data("") / kRejectsName, rejects_again(again, split), file);
       } else {
         shards.insert(number_of(file.file));
       }
@@ -283,7 +283,16 @@ class Repair {
     return {};
   }
 
-  std::string rejects_again(const Replay& again, const SplitListing& split) const {
+  /// In the form that the file had: packhorse 0.1 wrote no codes.
+  static void write_rejects(const fs::path& path, const std::vector<Reject>& rejects,
+                            const FileRecord& file) {
+    for (const bool codes : {false, true}) {
+      write_file(path, as_bytes(rejects_text(rejects, codes)));
+      if (fits(path, file)) return;
+    }
+  }
+
+  std::vector<Reject> rejects_again(const Replay& again, const SplitListing& split) const {
     std::vector<Reject> rejects = split.rejects;
     std::mutex mutex;
     const ItemPreparer preparer(*again.source, split, again.listing, again.options);
@@ -292,14 +301,14 @@ class Repair {
       PackItem item;
       for (std::size_t i = begin; i < end; ++i) {
         preparer.prepare(item, i);
-        if (item.reason.empty()) continue;
+        if (item.problem.empty()) continue;
         const std::scoped_lock lock(mutex);
-        rejects.push_back({printable(item.entry.path), item.reason});
+        rejects.push_back({printable(item.entry.path), item.problem});
       }
     });
     std::sort(rejects.begin(), rejects.end(),
               [](const Reject& a, const Reject& b) { return a.path < b.path; });
-    return rejects_text(rejects);
+    return rejects;
   }
 
   [[noreturn]] void refuse(const std::string& file) const {

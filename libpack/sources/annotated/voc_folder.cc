@@ -314,8 +314,9 @@ class VocFolder final : public AnnotatedFolder {
         const auto found = image_of.find(member);
         if (found == image_of.end()) {
           if (rejected.contains(printable(member))) continue;
-          split.rejects.push_back({printable(member), fmt::format("not there, but in {}/{}", kSets,
-                                                                  printable(set.file))});
+          split.rejects.push_back({printable(member),
+                                   {Reason::kNotThere, fmt::format("not there, but in {}/{}", kSets,
+                                                                   printable(set.file))}});
           continue;
         }
         if (const auto other = others.find(found->second); other != others.end())

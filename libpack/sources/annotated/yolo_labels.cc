@@ -94,8 +94,9 @@ bool YoloLabels::attach(SplitListing& split) {
     if (error != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostBytes) {
       split.rejects.push_back(
           {printable(split.entries.path_of(i)),
-           error == 0 ? "its labels are no file that can be read"
-                      : fmt::format("its labels, {}: {}", printable(path), std::strerror(error))});
+           {Reason::kUnreadable, error == 0 ? "its labels are no file that can be read"
+                                            : fmt::format("its labels, {}: {}", printable(path),
+                                                          std::strerror(error))}});
       return false;
     }
     facts.fields = 1;
@@ -135,9 +136,10 @@ void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& 
       const std::string path = yolo_labels_path(image_path(split, i));
       const auto file = misnamed.find(hash_of(lower_case(path)));
       if (facts.fields != 0 || file == misnamed.end()) return true;
-      split.rejects.push_back({printable(split.entries.path_of(i)),
-                               fmt::format("its labels would be {}, and there is {}",
-                                           printable(path), printable(file->second))});
+      split.rejects.push_back(
+          {printable(split.entries.path_of(i)),
+           {Reason::kNoAnnotation, fmt::format("its labels would be {}, and there is {}",
+                                               printable(path), printable(file->second))}});
       return false;
     });
   }

@@ -238,10 +238,10 @@ class ArraysSource final : public PayloadSource {
     const std::uint64_t size = pixel_bytes(images.image) * sample_bytes(images.image);
     labels.for_each([&](std::uint64_t i, const std::string& text) {
       const std::string name = fmt::format("{:09}.png", i);
-      std::string reason;
-      const std::optional<std::int64_t> label = names.label(text, reason);
+      Problem problem;
+      const std::optional<std::int64_t> label = names.label(text, problem);
       if (!label) {
-        split.rejects.push_back({name, reason});
+        split.rejects.push_back({name, problem});
         return;
       }
       split.entries.add(

@@ -198,7 +198,7 @@ class PackedSource final : public Source {
       list_fields(part, shard, row, facts);
       const std::string path = path_of(part.dataset, index, row);
       if (facts.size > naming::kLargestImage) {
-        out.rejects.push_back({printable(path), naming::kTooLarge});
+        out.rejects.push_back({printable(path), Reason::kFileTooLarge});
         continue;
       }
       const auto [directory, name] = naming::directory_and_name(path);

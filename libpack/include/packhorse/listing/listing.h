@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "packhorse/base/reason.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/entry_table.h"
@@ -19,8 +20,11 @@ namespace packhorse {
 
 /// One input that does not become a sample although it looks like one, and why.
 struct Reject {
+  Reject(std::string where, Problem why)
+      : path(std::move(where)), code(why.code), reason(std::move(why.text)) {}
   std::string path;  ///< relative to the source, as printable() writes it
-  std::string reason;
+  Reason code;
+  std::string reason;  ///< in words
 };
 
 /// One input that a rule passes over, which is no failure.

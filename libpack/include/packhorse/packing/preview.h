@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/base/reason.h"
+
 /// What a dry run shows of a plan: enough to see wrong labels at a glance, and bounded however
 /// large the source is.
 namespace packhorse {
@@ -27,7 +29,8 @@ struct PackPreview {
     std::vector<std::uint64_t> by_split;  ///< as `splits`
   };
   struct Reason {
-    std::string reason;  ///< of the first
+    std::string reason;                                 ///< of the first
+    packhorse::Reason code = packhorse::Reason::kNone;  ///< of all; kNone for skips
     std::uint64_t count = 0;
     std::string path;  ///< of the first
   };

@@ -17,7 +17,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
-#include "sources/annotated/annotated_folder.h"
+#include "sources/folder_look.h"
 
 namespace packhorse {
 
@@ -120,7 +120,7 @@ void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& 
   std::sort(absent_.begin(), absent_.end());
   std::map<std::uint64_t, std::string> misnamed;  // by the hash in lower case
   for (const std::string& folder : folders_) {
-    for (const std::string& name : files_in(root_ / folder)) {
+    for (const std::string& name : FolderLook().files_in(root_ / folder)) {
       const std::string path = naming::join(folder, name);
       const std::string lower = lower_case(path);
       if (!lower.ends_with(kTxt) || holds(wanted_, hash_of(path))) continue;

@@ -10,7 +10,6 @@
 
 #include "annotations/darknet_data.h"
 #include "base/ascii.h"
-#include "base/directory_look.h"
 #include "base/text_lines.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
@@ -405,13 +404,13 @@ bool has_images_and_labels(const fs::path& folder) {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& look) {
   if (is_data_file(path)) return true;
   if (!is_data_file(data_in(path))) return false;
   if (is_darknet(data_in(path)) || names_splits_and_classes(data_in(path))) return true;
   if (has_images_and_labels(path)) return true;
   bool found = false;
-  look_in(path, [&](const fs::directory_entry& entry) {
+  look.look_in(path, [&](const fs::directory_entry& entry) {
     found = has_images_and_labels(entry.path());
     return !found;
   });

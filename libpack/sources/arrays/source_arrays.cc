@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "base/directory_look.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
@@ -269,9 +268,9 @@ class ArraysSource final : public PayloadSource {
 };
 
 /// Whether a folder holds files of arrays, and neither folders nor images.
-bool is_folder_of_arrays(const fs::path& path) {
+bool is_folder_of_arrays(const fs::path& path, FolderLook& look) {
   bool found = false, other = false;
-  look_in(path, [&](const fs::directory_entry& entry) {
+  look.look_in(path, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename();
     if (naming::passed_over(name) != nullptr) return true;
     std::error_code code;
@@ -284,10 +283,10 @@ bool is_folder_of_arrays(const fs::path& path) {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& look) {
   std::error_code code;
   if (fs::is_regular_file(path, code)) return has_array_name(path);
-  return fs::is_directory(path, code) && is_folder_of_arrays(path);
+  return fs::is_directory(path, code) && is_folder_of_arrays(path, look);
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ArraysSource>(path); }

@@ -378,7 +378,7 @@ class ListSource final : public Source {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook&) {
   std::error_code code;
   return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
 }

@@ -247,7 +247,8 @@ void SampleTargets::attach(SplitListing& listing, Use& use) const {
       const char* const which = name ? "several images" : "no image";
       listing.rejects.push_back(
           {printable(path),
-           fmt::format("no annotations: {} has {} of that name", use.file(), which)});
+           {Reason::kNoAnnotation,
+            fmt::format("no annotations: {} has {} of that name", use.file(), which)}});
       return false;
     }
     const auto number = static_cast<std::size_t>(image - split.file->images().data());
@@ -287,7 +288,7 @@ void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < use.there.size(); ++i) {
     const std::string& name = file.images()[i].file_name;
     if (!use.there[i] && !use.shared.contains(hash_of(name)))
-      rejects.push_back({printable(name), "not there, but in " + use.file()});
+      rejects.push_back({printable(name), {Reason::kNotThere, "not there, but in " + use.file()}});
   }
 }
 

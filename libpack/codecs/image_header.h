@@ -32,32 +32,26 @@ struct PixelLayout {
 /// read as bands (codecs/band_rows.h).
 std::string why_no_colours(const PixelLayout& layout);
 
-/// The cost of decoding an image, from its headers.
-struct DecodeCost {
-  /// Each scan of a progressive JPEG goes over all pixels, and takes time even when it changes
-  /// nothing.
-  std::uint32_t scans = 1;
-  /// Bytes that decoding must hold as a whole. A JPEG in several scans: its coefficients; any other
-  /// JPEG, a PNM, and a PNG that is not interlaced: nothing. A TIFF: a strip or a row of tiles. All
-  /// others: the pixels as they are decoded; a lossless WebP takes four bytes per pixel on top.
-  std::uint64_t bytes = 0;
-};
-
 /// Result of looking at a file's bytes: either `info`, or the `reason` why it is not a usable
 /// image.
 struct ProbeResult {
   std::optional<ImageInfo> info;
   std::string reason;
   DecodeCost cost = {};
-  bool beyond_limits = false;  ///< the reason is a limit: the image may be intact
-  bool unsupported = false;    ///< the reason is its kind, which nothing here decodes
-  PixelLayout layout = {};     ///< valid with `info`
+  Reason code = Reason::kNone;  ///< of `reason`
+  PixelLayout layout = {};      ///< valid with `info`
   /// Images in the file (an animation, a TIFF of several pages): the first is decoded.
   std::uint32_t pictures = 1;
   static constexpr std::uint32_t kSeveral = ~std::uint32_t{0};  ///< it does not say how many
   /// Why the pages of a TIFF cannot be the bands of one picture; empty when they can.
   std::string why_no_bands = {};
   std::uint64_t bytes_as_bands = 0;  ///< DecodeCost::bytes of all pages at once
+
+  Problem problem() const { return {code, reason}; }
+  /// Whether the reason is a limit: the image may be sound.
+  bool beyond_limits() const { return is_limit(code); }
+  /// Whether the reason is its kind, which nothing here decodes.
+  bool unsupported() const;
 };
 
 /// Reads the header and checks that the file is complete, as far as possible without decoding: all
@@ -70,6 +64,12 @@ struct ProbeResult {
 /// third edition for animations, WebP RFC 9649, BMP's headers as Microsoft documents them, TIFF 6.0
 /// and its technical notes, Netpbm pbm(5), pgm(5) and ppm(5), GIF89a.
 ProbeResult probe_image(Bytes file, const ImageLimits& limits = {});
+
+/// All checks of an image before it is packed, whoever brings it. `known` is kRaw with its size if
+/// the bytes are pixels, which are then held against the limits alone; else kUnknown. `path`, which
+/// may be empty, tells kinds that the bytes do not.
+ProbeResult check_image(Bytes file, const ImageInfo& known, const ImageLimits& limits,
+                        std::string_view path = {});
 
 /// The wanted form of an image's pixels.
 enum class PixelUse : std::uint8_t {

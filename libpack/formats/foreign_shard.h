@@ -16,11 +16,11 @@ struct FoundSample {
     std::size_t field = 0;  ///< its place in ForeignShard::fields()
     ByteRange range;
   };
-  std::string key;      ///< as the shard has it, any bytes; no other sample of the shard has it
-  ByteRange image;      ///< in the data file; not checked against its size
-  ImageInfo pixels;     ///< kRaw with its size where the range holds pixels; else kUnknown
-  std::string label;    ///< a number or a class name; empty: the shard has none for it
-  std::string problem;  ///< why it cannot be a sample; empty: it can
+  std::string key;    ///< as the shard has it, any bytes; no other sample of the shard has it
+  ByteRange image;    ///< in the data file; not checked against its size
+  ImageInfo pixels;   ///< kRaw with its size where the range holds pixels; else kUnknown
+  std::string label;  ///< a number or a class name; empty: the shard has none for it
+  Problem problem;    ///< why it cannot be a sample; empty: it can
   std::vector<FoundField> fields = {};  ///< its fields, in the order of ForeignShard::fields()
 };
 

@@ -24,14 +24,9 @@ inline constexpr const char* kLeadsNowhere = "a link that leads nowhere";
 inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
-inline constexpr const char* kNoField = "it has no field ";
-inline constexpr const char* kNoClassFolder = "not in a class folder";
 /// Kept in manifests, as the other rules of selection.
 inline constexpr const char* kExcluded = "matches an --exclude";
-inline constexpr const char* kTooDeep = "it lies in more than 200 folders";
 inline constexpr std::size_t kMostFolders = 200;  ///< around a file
-inline constexpr const char* kTooLarge = "larger than 2 GiB, which no image is that can be read";
-inline constexpr const char* kFieldsTooLarge = "its extra fields have more than 4 GiB together";
 /// The most bytes of an image. A listing may claim any size, and what is planned counts them.
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
 

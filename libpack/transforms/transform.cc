@@ -8,7 +8,6 @@
 #include "base/choices.h"
 #include "base/option.h"
 #include "packhorse/base/error.h"
-#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -251,9 +251,9 @@ class Comparison {
     bytes_ += item.bytes_in();
     const std::string path = printable(item.entry.path);
     const std::optional<std::size_t> sample = samples_->find(path);
-    if (!sample) return not_there(path, item.reason);
+    if (!sample) return not_there(path, item.problem.text);
     seen_[*sample] = 1;
-    if (!item.reason.empty()) return no_longer_packed(*sample, path, item.reason);
+    if (!item.problem.empty()) return no_longer_packed(*sample, path, item.problem.text);
     const PackedDataset::Place at = dataset_.place(*sample);
     const auto held = dataset_.index(at.shard);
     const ShardIndex& index = *held;

@@ -44,7 +44,8 @@ void raise(const Error& error) {
   const nb::object raised = type(file_system_text(spelled(error.what())),
                                  file_system_text(without_secrets(error.path().native())),
                                  file_system_text(spelled(error.advice())),
-                                 file_system_text(without_secrets(error.key())));
+                                 file_system_text(without_secrets(error.key())),
+                                 nb::str(std::string(code_of(error.reason())).c_str()));
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
 /// Private to libpack/codecs/heic.
 namespace packhorse::codecs {

@@ -65,8 +65,8 @@ class Hdf5Shard final : public ForeignShard {
       sample.label = std::move(label.text);
       sample.problem = std::move(label.problem);
     }
-    if (sample.image.length == 0) sample.problem = "it is empty";
-    if (sample.key.empty()) sample.problem = "its key is empty";
+    if (sample.image.length == 0) sample.problem = {Reason::kEmptyFile, "it is empty"};
+    if (sample.key.empty()) sample.problem = {Reason::kBadPath, "its key is empty"};
     return sample;
   }
 

@@ -67,7 +67,7 @@ class MembersShard final : public ForeignShard {
         sample.image = database_->place(entry.value);
       } else if (member.extension == kLabelMember) {
         labelled_by_cls = true;
-        take(entry.value.size() > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
+        take(entry.value.size() > kLargestLabel ? ShardLabel{{}, Reason::kBadLabel}
                                                 : label_in_cls(as_text(entry.value)),
              sample);
       } else {
@@ -81,7 +81,7 @@ class MembersShard final : public ForeignShard {
         }
       }
     }
-    if (image == run.end) sample.problem = "no image among its members";
+    if (image == run.end) sample.problem = Reason::kNoImage;
     return sample;
   }
 

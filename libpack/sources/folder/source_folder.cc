@@ -216,7 +216,7 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook&) {
   std::error_code code;
   return fs::is_directory(path, code);
 }

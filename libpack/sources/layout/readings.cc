@@ -87,7 +87,7 @@ SourceContents contents_of(const SourceContents& all, const std::string& folder)
   }
   for (const SourceContents::Other& other : all.others)
     if (const auto path = below(other.path); !path.empty())
-      some.others.push_back({std::string(path), other.rule, other.reason});
+      some.others.push_back({std::string(path), other.rule, other.problem});
   for (const std::string& path : all.folders)
     if (const auto inside = below(path); !inside.empty()) some.folders.emplace_back(inside);
   for (const std::string& path : all.datasets)

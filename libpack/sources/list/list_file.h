@@ -20,7 +20,7 @@ struct ListRow {
   std::string label;                ///< empty: none
   std::string split;                ///< empty: none
   std::vector<std::string> fields;  ///< one for each of ListFile::fields(); empty: none
-  std::string problem;              ///< why it is not a sample; empty: it may be one
+  Problem problem;                  ///< why it is not a sample; empty: it may be one
 };
 
 /// A list file; it takes memory for one row. Any thread may call `row_at` and make readers.

@@ -125,10 +125,10 @@ bool holds_bare_images(const fs::path& path) try {
   return false;  // reading the archive reports this again, with the place
 }
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& folders) {
   std::error_code code;
   if (!fs::exists(path, code)) return is_shard_pattern(path);
-  const bool folder = is_shard_folder(path);
+  const bool folder = is_shard_folder(path, folders);
   if (!folder && !fs::is_regular_file(path, code)) return false;
   const fs::path first = folder ? find_shards(path).front() : path;
   const UniqueFd fd = open_for_reading(first);

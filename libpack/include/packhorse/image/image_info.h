@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "packhorse/base/bytes.h"
+#include "packhorse/base/reason.h"
 
 namespace packhorse {
 
@@ -64,6 +66,17 @@ struct ImageInfo {
   friend bool operator==(const ImageInfo&, const ImageInfo&) = default;
 };
 
+/// The cost of decoding an image, from its headers.
+struct DecodeCost {
+  /// Each scan of a progressive JPEG goes over all pixels, and takes time even when it changes
+  /// nothing.
+  std::uint32_t scans = 1;
+  /// Bytes that decoding must hold as a whole. A JPEG in several scans: its coefficients; any other
+  /// JPEG, a PNM, and a PNG that is not interlaced: nothing. A TIFF: a strip or a row of tiles. All
+  /// others: the pixels as they are decoded; a lossless WebP takes four bytes per pixel on top.
+  std::uint64_t bytes = 0;
+};
+
 /// Pillow's limit (2 x 89,478,485), so that common readers open every packed image.
 inline constexpr std::uint64_t kDefaultMaxPixels = 178'956'970;
 
@@ -97,5 +110,39 @@ struct ImageLimits {
 
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 };
+
+/// A limit on numbers that headers say, and the reason for which an image beyond it is rejected.
+struct ImageLimit {
+  Reason reason;
+  std::uint64_t ImageLimits::*most;
+  std::uint64_t (*taken)(const ImageInfo& info, const DecodeCost& cost);
+  std::string_view option;  ///< that raises it
+  /// Completes the reason's text: {size} is "3 x 2 pixels", {taken} what the image takes.
+  std::string_view words;
+};
+
+/// All of them, in the order in which an image is held against them.
+inline constexpr std::array kImageLimits = {
+    ImageLimit{Reason::kTooManyPixels, &ImageLimits::pixels,
+               [](const ImageInfo& info, const DecodeCost&) {
+                 return std::uint64_t{info.width} * info.height;
+               },
+               "--max-pixels", ": {size}"},
+    ImageLimit{Reason::kTooManyScanPixels, &ImageLimits::scan_pixels,
+               [](const ImageInfo& info, const DecodeCost& cost) {
+                 const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
+                 return pixels > ImageLimits::kNone / cost.scans ? ImageLimits::kNone
+                                                                 : pixels * cost.scans;
+               },
+               "--max-scan-pixels", ": {scans} scans of {size}, in all {taken}"},
+    ImageLimit{Reason::kTooManyDecodedBytes, &ImageLimits::decoded_bytes,
+               [](const ImageInfo&, const DecodeCost& cost) { return cost.bytes; },
+               "--max-decoded-bytes", ": {size} take {taken} bytes"},
+};
+
+/// Why an image is beyond a limit; empty when it is not.
+Problem beyond_limits(const ImageLimits& limits, const ImageInfo& info, const DecodeCost& cost);
+/// Whether that is the reason: another limit would let the image pass.
+bool is_limit(Reason reason);
 
 }  // namespace packhorse

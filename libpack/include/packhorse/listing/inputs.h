@@ -3,19 +3,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "packhorse/base/reason.h"
 
 /// What becomes of a source's inputs besides samples, and what belongs to a sample besides its
 /// image.
 namespace packhorse {
 
-/// One input that does not become a sample although it looks like one, and why.
+/// One input that looks like a sample but cannot become one, and why.
 struct Reject {
+  Reject(std::string where, Problem why)
+      : path(std::move(where)), code(why.code), reason(std::move(why.text)) {}
   std::string path;  ///< relative to the source, as printable() writes it
-  std::string reason;
+  Reason code;
+  std::string reason;  ///< in words
 };
 
-/// One input that a rule passes over, which is no failure.
+/// One input that a rule leaves out; not a failure.
 struct Skip {
   std::string path;       ///< as Reject::path
   std::string_view rule;  ///< a constant, e.g. "not a regular file"

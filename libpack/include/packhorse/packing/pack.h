@@ -78,7 +78,8 @@ struct PackPreview {
     std::vector<std::uint64_t> by_split;  ///< as `splits`
   };
   struct Reason {
-    std::string reason;  ///< of the first
+    std::string reason;                                 ///< of the first
+    packhorse::Reason code = packhorse::Reason::kNone;  ///< of all; kNone for skips
     std::uint64_t count = 0;
     std::string path;  ///< of the first
   };

@@ -1,5 +1,5 @@
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/codecs/image_header.h"
+#include "codecs/colour_rows.h"
+#include "codecs/image_header.h"
 #include "support/support.h"
 
 #ifdef PACKHORSE_TEST_HEIC

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "packhorse/base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/dataset/manifest.h"
 #include "dataset/remote_files.h"
+#include "packhorse/dataset/manifest.h"
 
 namespace packhorse {
 

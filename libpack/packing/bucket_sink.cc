@@ -5,13 +5,13 @@
 #include <mutex>
 #include <thread>
 
-#include "base/parallel.h"
-#include "packhorse/base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/stop.h"
 #include "dataset/shard_index.h"
 #include "formats/dataset_card.h"
+#include "packhorse/base/error.h"
 #include "packing/bucket_files.h"
 #include "packing/receipt.h"
 #include "packing/shard_sink.h"

@@ -34,8 +34,8 @@ struct SplitWork {
 
 ShardSink::Splits shards_of(const std::vector<SplitWork>& splits);
 
-/// The rejects as text, one JSON object a line: {"path", "reason"}. It is a part of the dataset, and
-/// of its id: codes would change the id of a dataset that is packed again.
+/// The rejects as text, one JSON object a line: {"path", "reason"}. It is a part of the dataset,
+/// and of its id: codes would change the id of a dataset that is packed again.
 std::string rejects_text(const std::vector<Reject>& rejects);
 
 /// Turns the finished shards in the staging directory into datasets, publishes them, and completes

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/packing/pack.h"
 #include "listing/listing.h"
+#include "packhorse/packing/pack.h"
 
 namespace packhorse {
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <string>
 
-#include "sources/source.h"
 #include "sources/folder_look.h"
 #include "sources/layout/source_contents.h"
+#include "sources/source.h"
 
 /// The kinds of source, each in a folder of its own: what tells it, and what opens it. All look at
 /// a path by one FolderLook.

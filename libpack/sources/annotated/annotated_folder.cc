@@ -1,6 +1,7 @@
 #include "sources/annotated/annotated_folder.h"
 
 #include <set>
+
 #include "base/directory_look.h"
 #include "base/printable.h"
 #include "listing/names.h"

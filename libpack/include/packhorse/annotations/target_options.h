@@ -99,7 +99,7 @@ struct TargetOptions {
   void add_extra(ExtraTarget extra, std::size_t colon);
 };
 
-/// As what a dataset is unpacked: its files as they are, or a data set of objects in a notation.
+/// What a dataset is unpacked to: its files as they are, or a dataset with annotation files.
 enum class UnpackAs : std::uint8_t { kFolder, kCoco, kYolo, kVoc };
 
 inline constexpr std::array<std::pair<std::string_view, UnpackAs>, 4> kUnpackAs = {

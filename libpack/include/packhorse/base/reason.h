@@ -86,7 +86,7 @@ constexpr const ReasonRow& row_of(Reason reason) {
 
 constexpr std::string_view code_of(Reason reason) { return row_of(reason).code; }
 
-/// Nothing for a text that is no code.
+/// Nothing if `code` is unknown.
 constexpr std::optional<Reason> parse_reason(std::string_view code) {
   for (const ReasonRow& row : kReasons)
     if (row.code == code) return row.reason;

@@ -51,8 +51,8 @@ class ShardPool;
 /// A file stays readable if it is removed, or hidden by its permissions, while its shard is open. A
 /// file that is cut gives an Error(kIo) with its name as soon as a sample beyond the cut is read.
 /// A dataset never names files outside its directory, and no symbolic link on the way to one is
-/// followed, but for shards of others that `index` made a dataset of. Of a dataset at a URL,
-/// indexes are copied, and of data files what is looked at. Thread-safe after construction.
+/// followed, except to shards of other tools that `index` adopted. For a dataset at a URL, indexes
+/// are copied, and the needed parts of data files. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),

@@ -27,7 +27,7 @@ struct Skip {
   std::string_view rule;  ///< a constant, e.g. "not a regular file"
 };
 
-/// An extra field whose files lie elsewhere in the source than beside the images.
+/// An extra field whose files are not beside the images.
 struct FieldPlace {
   std::string name;
   /// A folder whose folders are those of the images, or a pattern of paths: docs/annotations.md,

@@ -40,7 +40,7 @@ struct ListOptions {
   /// for folders and archives.
   bool allow_odd_classes = false;
   /// Which of the folders around an image is its class, counted from the source, or from the
-  /// folders in `split_folders`; 0: found by the layout's shape. It settles all doubts about
+  /// folders in `split_folders`; 0: found by the layout's shape. It decides all doubts about
   /// classes.
   int classes_at = 0;
   LabelOptions labels = {};

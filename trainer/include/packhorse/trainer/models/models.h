@@ -36,7 +36,7 @@ class Model : public torch::nn::Module {
   virtual bool is_script() const { return false; }
 };
 
-/// Mean and deviation of each channel, of pixel values scaled to 0..1.
+/// Mean and std of each channel, of pixel values scaled to 0..1.
 struct Normalization {
   std::vector<double> mean = {0.485, 0.456, 0.406};  ///< ImageNet's, torchvision's default
   std::vector<double> stddev = {0.229, 0.224, 0.225};

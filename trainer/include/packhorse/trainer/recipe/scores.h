@@ -46,7 +46,7 @@ struct SeenPicture {
   std::uint64_t sample = 0;                ///< of its dataset
   ImageInfo info = {};                     ///< of the stored picture
   int width = 0, height = 0;               ///< upright
-  std::vector<Detection> detections = {};  ///< the surest first
+  std::vector<Detection> detections = {};  ///< the best-scoring first
   std::vector<TrueObject> objects = {};    ///< that are in it; none unless it is scored
 };
 using PictureObserver = std::function<void(const SeenPicture&)>;

@@ -15,7 +15,7 @@
 
 #include "input/gpu_decode.h"
 #ifdef PACKHORSE_WITH_NVJPEG
-#include "input/gpu_decode/crop_math.h"
+#include "input/gpu_decode/crop_kernel.h"
 #include "input/gpu_decode/nvjpeg_library.h"
 #endif
 

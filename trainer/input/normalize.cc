@@ -6,7 +6,7 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
-#include "input/normalize_math.h"
+#include "input/normalize_kernel.h"
 #include "packhorse/base/error.h"
 
 #ifdef PACKHORSE_WITH_CUDA

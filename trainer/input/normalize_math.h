@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "input/normalize_kernel.h"
 #include "input/on_both.h"
 
 /// Defines how normalize.cu goes over the values of a batch (red, green, blue, red, ...), for the
@@ -76,18 +77,5 @@ PACKHORSE_ON_BOTH void normalize_vector(const std::uint8_t* in, T* out, std::int
     store(out + kVector * i + begin, packet);
   }
 }
-
-/// y = x * factor + offset, per channel.
-struct PixelScale {
-  float factor[3];
-  float offset[3];
-};
-
-enum class PixelType { kFloat32, kFloat16, kBFloat16 };
-
-/// Queues the kernel on `stream`. Reads `pixels` times three bytes and writes as many numbers of
-/// `type`, all in device memory. Launch errors stay in cudaGetLastError().
-void launch_normalize(const std::uint8_t* in, void* out, PixelType type, std::int64_t pixels,
-                      const PixelScale& scale, CUstream_st* stream);
 
 }  // namespace packhorse::trainer

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "input/gpu_decode/crop_math.h"
+#include "input/gpu_decode/crop_kernel.h"
 #include "input/kernel_launch.h"
 
 namespace packhorse::trainer {

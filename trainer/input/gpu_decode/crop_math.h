@@ -61,8 +61,4 @@ PACKHORSE_ON_BOTH inline void make_pixel(const CropTask& task, int size, int px,
     out[c] = total > 0 ? static_cast<std::uint8_t>(sum[c] / total + 0.5F) : std::uint8_t{0};
 }
 
-/// Queues make_pixel() for every pixel of `count` samples of size x size. `tasks` lies on the
-/// device. Launch errors stay in cudaGetLastError().
-void launch_crops(const CropTask* tasks, int count, int size, CUstream_st* stream);
-
 }  // namespace packhorse::trainer

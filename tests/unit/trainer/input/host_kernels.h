@@ -1,7 +1,7 @@
 #pragma once
 
-#include "input/gpu_decode/crop_math.h"
-#include "input/normalize_math.h"
+#include "input/gpu_decode/crop_kernel.h"
+#include "input/normalize_kernel.h"
 
 /// The kernels, compiled for the host. The streams mean nothing.
 namespace packhorse::test::host {

@@ -11,6 +11,8 @@ namespace packhorse::codecs {
 
 namespace {
 
+constexpr std::size_t kMostReferences = 1u << 20;
+
 /// Calls `found` with the content of each box of this type (ISO/IEC 14496-12, 4.2). Returns false
 /// where bytes are not a box.
 template <class Found>
@@ -42,7 +44,7 @@ bool has_few_levels(Bytes file) {
     const auto item = [&](std::size_t at) { return width == 2 ? cursor.u16(at) : cursor.u32(at); };
     const bool parts = cursor.has(4, "dimg"), alpha = cursor.has(4, "auxl");
     const auto from = item(head), count = cursor.u16(head + width);
-    if (!from || !count) return false;
+    if (!from || !count || made_of.size() > kMostReferences) return false;
     for (std::size_t i = 0; i < *count; ++i) {
       const auto to = item(head + width + 2 + i * width);
       if (!to) return false;

@@ -5,6 +5,7 @@
 
 #include "base/permutation.h"
 #include "loops.h"
+#include "order/order.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
 #include "reports/report_json.h"

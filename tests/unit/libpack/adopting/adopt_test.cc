@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "base/hash.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/walkers/walkers.h"
 #include "support/made_dataset.h"

@@ -32,8 +32,8 @@ std::string refusal(const std::string& text, Names classes = {}) {
 
 /// Label of an image, or -1.
 std::int64_t label(const LabelFile& file, std::string_view path) {
-  std::string reason;
-  return file.take(path, reason).value_or(-1);
+  Problem problem;
+  return file.take(path, problem).value_or(-1);
 }
 
 }  // namespace
@@ -205,8 +205,8 @@ TEST_CASE(
     std::vector<std::string> notes;
     for (const char* path : paths) file.mark(path);
     file.note_unused(notes, "image");
-    std::string reason;
-    for (const char* path : paths) file.take(path, reason);
+    Problem problem;
+    for (const char* path : paths) file.take(path, problem);
   };
   LabelFile upper = labels("a.jpg x\nB.JPG y\n");
   CHECK(kind_of_error([&] { unused(upper, {"a.jpg", "b.jpg"}); }) == ErrorKind::kUsage);
@@ -312,12 +312,13 @@ TEST_CASE("label file: a line without a folder names the one image of that file 
   CHECK(label(file, "a/1.jpg") == 5);
   CHECK(label(file, "3.jpg") == 7);
   CHECK(label(file, "x/4.jpg") == 8);
-  std::string reason;
-  CHECK(!file.take("a/2.jpg", reason));
-  CHECK(reason == "line 2 of the labels file names it and others by the end of their paths alone");
-  CHECK(!file.take("b/2.jpg", reason));
-  CHECK(!file.take("a/3.jpg", reason));
-  CHECK(reason == "not in the labels file");
+  Problem problem;
+  CHECK(!file.take("a/2.jpg", problem));
+  CHECK(problem.text ==
+        "line 2 of the labels file names it and others by the end of their paths alone");
+  CHECK(!file.take("b/2.jpg", problem));
+  CHECK(!file.take("a/3.jpg", problem));
+  CHECK(problem.text == "not in the labels file");
   std::vector<std::string> notes;
   file.note_unused(notes, "image of the source");
   CHECK(notes ==
@@ -329,12 +330,13 @@ TEST_CASE("label file: of several names of an image the best one that is a line 
   const Names whole = {"b/c.jpg", "b/c", "c.jpg", "c"}, other = {"x/c.jpg", "x/c", "c.jpg", "c"};
   const Names one = {"a.jpg", "a"}, two = {"a.png", "a"};
   for (const Names& names : {whole, other, one, two}) file.mark(names);
-  std::string reason;
-  CHECK(file.take(whole, reason) == 2);
-  CHECK(file.take(other, reason) == 3);
-  CHECK(!file.take(one, reason));
-  CHECK(!file.take(two, reason));
-  CHECK(reason == "line 1 of the labels file names it and others by the end of their paths alone");
+  Problem problem;
+  CHECK(file.take(whole, problem) == 2);
+  CHECK(file.take(other, problem) == 3);
+  CHECK(!file.take(one, problem));
+  CHECK(!file.take(two, problem));
+  CHECK(problem.text ==
+        "line 1 of the labels file names it and others by the end of their paths alone");
 }
 
 TEST_CASE("label file: a first line that nothing is named by may be an unknown header") {

@@ -27,6 +27,7 @@
 #include "help/help_files.h"
 #include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/output_file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
@@ -314,7 +315,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
 int run_program(const ProgramInfo& program, int argc, char** argv) {
   program_name = program.name;
   std::snprintf(where.data(), where.size(), "%s", program.name);
-  spell_options(flag_text);
+  spell_options(&kShellSpelling);
   keep_order_of_streams();
   ignore_write_signals();
   word_crashes();

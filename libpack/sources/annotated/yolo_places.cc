@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/url.h"
 
@@ -109,9 +110,8 @@ class PlaceFinder {
     } else {
       refuse("the split " + split + " is '" + printable(text) + "', but there is no " +
                  printable(full.native()),
-             "correct it, or give the folder that its paths are relative to as the source: "
-             "packhorse pack FOLDER OUT --targets yolo:" +
-                 printable(file_.native()));
+             "correct it, or give the folder that its paths are relative to as the source: " +
+                 call({"pack", {"FOLDER", "OUT"}, {{"targets", "yolo:" + file_.native()}}}));
     }
   }
 

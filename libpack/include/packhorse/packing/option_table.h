@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,9 +30,6 @@ enum class OptionTaker : std::uint8_t {
   kIndex,   ///< adopt()
 };
 std::vector<const PackOption*> pack_options(OptionTaker taker);
-
-/// Values by the names of their options; those that are not there keep their defaults.
-using GivenOptions = std::map<std::string, OptionValues, std::less<>>;
 
 /// Sets what is given, in the order of the table. Throws Error(kUsage) for a value that is none,
 /// for options that exclude each other, and for those that the image mode does not use.

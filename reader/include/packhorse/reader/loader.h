@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/base/option.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
@@ -97,6 +98,11 @@ struct LoaderOptions {
   /// Throws Error(kUsage).
   void validate() const;
 };
+
+/// A row for each option that has a text; packhorse/base/option.h. The command line, Python's
+/// keyword arguments and their docs are made of it.
+using LoaderOption = OptionOf<LoaderOptions>;
+std::span<const LoaderOption> loader_options();
 
 /// The position of a run; valid at any other world size. Counts the batches handed out by next().
 struct LoaderState {

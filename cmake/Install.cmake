@@ -3,14 +3,21 @@
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/packhorse")
 
-# packhorse_install(<export> <component> TARGETS ... HEADERS <folder>... FILES <file of dependencies>...)
+# packhorse_install(<export> <component> TARGETS ... HEADERS <folder or header in an include/packhorse>...
+#                   FILES <file of dependencies>...)
 function(packhorse_install export component)
   cmake_parse_arguments(ARG "" "" "TARGETS;HEADERS;FILES" ${ARGN})
   install(TARGETS ${ARG_TARGETS} EXPORT ${export}
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
   install(EXPORT ${export} NAMESPACE packhorse:: DESTINATION ${_package_dir} COMPONENT ${component})
-  install(DIRECTORY ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
+  foreach(_header IN LISTS ARG_HEADERS)
+    set(_kind DIRECTORY)
+    if(_header MATCHES "\\.h$")
+      set(_kind FILES)
+    endif()
+    install(${_kind} ${_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/packhorse COMPONENT ${component})
+  endforeach()
   install(FILES ${ARG_FILES} DESTINATION ${_package_dir} COMPONENT ${component})
 endfunction()
 
@@ -32,8 +39,12 @@ endfunction()
 
 set(_core_libraries dataset jpeg)
 set(_core_requires fmt libxxhash libzstd libhwy libcrypto libjpeg libpng libdeflate libwebp libwebpdemux libtiff-4)
+# What packhorse::core installs is what it can link: the headers of the folders that packhorse_dataset and packhorse_jpeg
+# are made of, and the reader's.
+set(_core_headers base dataset image jpeg targets version.h)
+list(TRANSFORM _core_headers PREPEND libpack/include/packhorse/)
 packhorse_install(packhorseCoreTargets dev TARGETS packhorse_dataset packhorse_jpeg packhorse_core
-                  HEADERS libpack/include/ reader/include/ FILES cmake/CoreDependencies.cmake)
+                  HEADERS ${_core_headers} reader/include/packhorse/reader FILES cmake/CoreDependencies.cmake)
 set(_core_others -lgif)
 packhorse_pkg_config(packhorse-core "Reads packed datasets" LIBRARIES core ${_core_libraries}
                      REQUIRES ${_core_requires} OTHERS ${_core_others})
@@ -42,7 +53,7 @@ if(TARGET packhorse_pack)
                        LIBRARIES storage ${_core_libraries} REQUIRES ${_core_requires} libcurl pugixml
                        OTHERS ${_core_others})
   packhorse_install(packhorseTargets dev TARGETS packhorse_storage packhorse_pack packhorse_reader
-                    HEADERS libpack/include/ FILES cmake/Dependencies.cmake)
+                    HEADERS libpack/include/packhorse/ FILES cmake/Dependencies.cmake)
   set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 libutf8proc pugixml yaml-0.1)
   packhorse_pkg_config(packhorse "Packs image folders into shards, and proves them"
                        LIBRARIES pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_core_others})
@@ -50,7 +61,8 @@ if(TARGET packhorse_pack)
                        LIBRARIES reader pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_core_others})
 endif()
 if(TARGET packhorse_trainer)
-  packhorse_install(packhorseTrainerTargets trainer-dev TARGETS packhorse_trainer HEADERS trainer/include/
+  packhorse_install(packhorseTrainerTargets trainer-dev TARGETS packhorse_trainer
+                    HEADERS trainer/include/packhorse/trainer
                     FILES cmake/TorchWheel.cmake cmake/TrainerDependencies.cmake)
 endif()
 

@@ -33,9 +33,13 @@ function(packhorse_unity target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>)
 endfunction()
 
-# packhorse_target(<target>): the settings that every target of the project shares and does not export.
+# packhorse_target(<target>): the settings that every target of the project shares and does not export. Headers that are
+# not installed lie beside their sources, and are included by their path in the library (libpack, reader or trainer):
+# "base/file.h". scripts/check says who may include which, and that no two have the same path.
 function(packhorse_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/libpack" "${PROJECT_SOURCE_DIR}/reader"
+                                               "${PROJECT_SOURCE_DIR}/trainer")
   # -ffp-contract=off: an addition that is fused with a multiplication rounds once, and which are fused depends on the
   # processor. The same draws, pixels and boxes must come out on each.
   # -Wno-restrict: g++ 12 warns about its own std::string (GCC bug 105651).

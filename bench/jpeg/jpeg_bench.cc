@@ -22,12 +22,12 @@
 #include <span>
 #include <thread>
 
+#include "base/file.h"
+#include "codecs/image_header.h"
 #include "jpeg/encode/transcode.h"
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/jpeg/decoder.h"
-#include "packhorse/transforms/transform.h"
+#include "transforms/transform.h"
 
 namespace {
 

@@ -5,11 +5,12 @@
 
 #include <cstring>
 
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/reports/report_json.h"
+#include "reports/report_json.h"
 
 namespace packhorse::bench {
 

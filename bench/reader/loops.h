@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/permutation.h"
 #include "common/program.h"
-#include "packhorse/base/permutation.h"
 
 /// Loops that do a loader's work without a loader, which its figures are compared with.
 namespace packhorse::bench {

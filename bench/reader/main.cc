@@ -1,7 +1,7 @@
 #include <array>
 
 #include "loops.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace {
 

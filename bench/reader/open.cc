@@ -3,11 +3,11 @@
 #include <chrono>
 #include <fstream>
 
+#include "base/permutation.h"
 #include "loops.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/reports/report_json.h"
+#include "reports/report_json.h"
 
 namespace packhorse::bench {
 

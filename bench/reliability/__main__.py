@@ -1,9 +1,9 @@
 """Damages packed photos in thousands of places, one at a time, and counts who notices.
 
-    python3 bench/reliability --write docs/reliability.md
+    python3 bench/reliability --write docs/measured/reliability.md
     python3 bench/reliability --flips 300 --cuts 60 --formats wds lmdb
 
-docs/reliability.md says what is measured. Needs h5py and lmdb, which scripts/setup brings.
+docs/measured/reliability.md says what is measured. Needs h5py and lmdb, which scripts/setup brings.
 """
 
 import os

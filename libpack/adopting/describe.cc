@@ -3,15 +3,15 @@
 #include <mutex>
 #include <set>
 
+#include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 #include "walkers/walker.h"
 
 /// The lines of a description, in their order:
 ///
 ///     {"shard": [layout, samples, [field, ...]]}
-///     {"reject": [path, reason]}, {"skip": [path, rule]}                           any number
-///     {"samples": [[key, label, problem, offset, length,
+///     {"reject": [path, reason, code]}, {"skip": [path, rule]}                     any number
+///     {"samples": [[key, label, [problem, code], offset, length,
 ///                   kind, components, bits, orientation, width, height,
 ///                   [[field, offset, length], ...]], ...]}                         any number
 ///     {"error": [kind, what, path, advice, key]}                             instead of the rest
@@ -27,12 +27,16 @@ using Json = ExactJson;
 
 constexpr std::size_t kBatch = 64;  // samples a line
 
+Json as_json(const Problem& problem) {
+  return Json::array({to_hex(problem.text), code_of(problem.code)});
+}
+
 Json as_json(const FoundSample& sample) {
   Json fields = Json::array();
   for (const FoundSample::FoundField& field : sample.fields)
     fields.push_back(Json::array({field.field, field.range.offset, field.range.length}));
   const ImageInfo& image = sample.pixels;
-  return Json::array({to_hex(sample.key), to_hex(sample.label), to_hex(sample.problem),
+  return Json::array({to_hex(sample.key), to_hex(sample.label), as_json(sample.problem),
                       sample.image.offset, sample.image.length, static_cast<int>(image.kind),
                       image.components, image.bit_depth, image.orientation, image.width,
                       image.height, std::move(fields)});
@@ -40,11 +44,17 @@ Json as_json(const FoundSample& sample) {
 
 std::string text_of(const Json& json) { return from_hex(json.get_ref<const std::string&>()); }
 
+Problem problem_in(const Json& text, const Json& code) {
+  const auto reason = parse_reason(code.get_ref<const std::string&>());
+  if (!reason) throw Error(ErrorKind::kCorrupt, "a problem has no known code");
+  return {*reason, text_of(text)};
+}
+
 FoundSample sample_of(const Json& json, std::size_t field_names) {
   FoundSample sample;
   sample.key = text_of(json.at(0));
   sample.label = text_of(json.at(1));
-  sample.problem = text_of(json.at(2));
+  sample.problem = problem_in(json.at(2).at(0), json.at(2).at(1));
   sample.image = {json.at(3), json.at(4)};
   sample.pixels = {static_cast<ImageKind>(json.at(5).get<std::uint8_t>()),
                    json.at(6),
@@ -91,7 +101,8 @@ class LineVisitor final : public ShardVisitor {
     for (const std::string& name : facts.fields) names.push_back(to_hex(name));
     say("shard", Json::array({to_hex(facts.layout), facts.samples, std::move(names)}));
     for (const Reject& reject : facts.rejects)
-      say("reject", Json::array({to_hex(reject.path), to_hex(reject.reason)}));
+      say("reject",
+          Json::array({to_hex(reject.path), to_hex(reject.reason), code_of(reject.code)}));
     for (const Skip& skip : facts.skips)
       say("skip", Json::array({to_hex(skip.path), to_hex(skip.rule)}));
   }
@@ -144,7 +155,7 @@ class LineReader {
       for (const Json& name : value.at(2)) facts_->fields.push_back(text_of(name));
       fields_ = facts_->fields.size();
     } else if (member.key() == "reject" && facts_) {
-      facts_->rejects.push_back({text_of(value.at(0)), text_of(value.at(1))});
+      facts_->rejects.emplace_back(text_of(value.at(0)), problem_in(value.at(1), value.at(2)));
     } else if (member.key() == "skip" && facts_) {
       facts_->skips.push_back({text_of(value.at(0)), constant(text_of(value.at(1)))});
     } else if (member.key() == "samples") {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/formats/foreign_shard.h"
+#include "formats/foreign_shard.h"
 #include "packhorse/walkers/walkers.h"
 #include "walkers/walk_task.h"
 

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/printable.h"
+#include "base/stop.h"
+#include "dataset/shard_index.h"
 #include "labels/label_file.h"
 #include "labels/shard_labels.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/sample.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 
@@ -87,10 +87,10 @@ class Merging {
     }
   }
 
-  void reject(std::size_t shard, std::size_t row, std::string reason) {
+  void reject(std::size_t shard, std::size_t row, Problem problem) {
     ++merged_.rejected;
     rejects_.push_back({named_.shards[shard].name() + '/' + printable(scanned_[shard].key(row)),
-                        std::move(reason)});
+                        std::move(problem)});
   }
 
   void label_by_file() {
@@ -101,11 +101,11 @@ class Merging {
     for_each_row([&](std::size_t shard, std::size_t row) { file.mark(key(shard, row)); });
     file.note_unused(merged_.notes, "sample of the shards");
     for_each_row([&](std::size_t shard, std::size_t row) {
-      std::string reason;
-      if (const auto label = file.take(key(shard, row), reason)) {
+      Problem problem;
+      if (const auto label = file.take(key(shard, row), problem)) {
         merged_.labels[shard][row] = static_cast<std::int32_t>(*label);
       } else {
-        reject(shard, row, reason);
+        reject(shard, row, problem);
       }
     });
   }
@@ -137,7 +137,7 @@ class Merging {
     merged_.classes = labels.make_classes(options_.classes, merged_.notes);
     for_each_row([&](std::size_t shard, std::size_t row) {
       const std::int32_t label = scanned_[shard].rows[row].label;
-      if (label < 0) return reject(shard, row, "it has no label");
+      if (label < 0) return reject(shard, row, Reason::kNoLabel);
       const ShardLabels::Resolved& resolved =
           labels.resolve(numbers[shard][static_cast<std::size_t>(label)]);
       merged_.labels[shard][row] = static_cast<std::int32_t>(resolved.label);

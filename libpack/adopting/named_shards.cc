@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/file.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 #include "sources/webdataset/shard_names.h"
 
 namespace packhorse {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/foreign_shard.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse {
 

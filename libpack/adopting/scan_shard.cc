@@ -9,11 +9,11 @@
 #include <unordered_set>
 
 #include "adopting/describe.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 
@@ -129,7 +129,7 @@ class Scanner final : ShardVisitor {
 
   void add(FoundSample sample) override {
     if (!keys_.insert(sample.key).second && sample.problem.empty())
-      sample.problem = "its key was there before";
+      sample.problem = Reason::kRepeated;
     const std::size_t row = result_.rows.size();
     result_.keys += sample.key;
     result_.rows.push_back({sample.image, 0, sample.pixels, label_number(sample.label),
@@ -137,13 +137,14 @@ class Scanner final : ShardVisitor {
     const std::size_t fields = result_.fields.size();
     result_.field_ranges.resize((row + 1) * fields, kAbsent);
     result_.field_hashes.resize((row + 1) * fields, 0);
-    if (!lies_inside(sample.image)) fail(row, "it lies outside the file");
+    if (!lies_inside(sample.image)) fail(row, Reason::kBadPlace);
     for (const FoundSample::FoundField& field : sample.fields) {
       result_.field_ranges[row * fields + field.field] = field.range;
       if (!lies_inside(field.range))
-        fail(row, "its field '" + result_.fields[field.field] + "' lies outside the file");
+        fail(row, {Reason::kBadPlace,
+                   "its field '" + result_.fields[field.field] + "' lies outside the file"});
     }
-    if (sample.image.length > naming::kLargestImage) fail(row, naming::kTooLarge);
+    if (sample.image.length > naming::kLargestImage) fail(row, Reason::kFileTooLarge);
     if (!result_.rows[row].problem.empty()) return;
     pieces_.push_back({sample.image, row, kImage});
     for (const FoundSample::FoundField& field : sample.fields)
@@ -154,7 +155,7 @@ class Scanner final : ShardVisitor {
     return range.offset <= result_.bytes && range.length <= result_.bytes - range.offset;
   }
 
-  void fail(std::size_t row, std::string problem) {
+  void fail(std::size_t row, Problem problem) {
     if (result_.rows[row].problem.empty()) result_.rows[row].problem = std::move(problem);
   }
 
@@ -177,7 +178,7 @@ class Scanner final : ShardVisitor {
       if (piece.field == kImage) ++progress_.samples;
       // Otherwise hostile offsets could have one stretch of the file read any number of times.
       if (piece.range.length > 0 && piece.range.offset < end) {
-        fail(piece.row, "its bytes lie over those of another sample");
+        fail(piece.row, {Reason::kBadPlace, "its bytes lie over those of another sample"});
         continue;
       }
       end = std::max(end, piece.range.end());
@@ -193,16 +194,11 @@ class Scanner final : ShardVisitor {
 
   void look_at(ScannedShard::Row& row, Bytes bytes) const {
     row.hash = xxh3(bytes);
-    if (row.image.kind == ImageKind::kRaw) {
-      const std::uint64_t pixels = std::uint64_t{row.image.width} * row.image.height;
-      if (pixels > options_.limits.pixels) row.problem = "more pixels than --max-pixels allows";
-      return;
-    }
-    ProbeResult probe = probe_image(bytes, options_.limits);
+    const ProbeResult probe = check_image(bytes, row.image, options_.limits);
     if (probe.info) {
       row.image = *probe.info;
     } else if (row.problem.empty()) {
-      row.problem = std::move(probe.reason);
+      row.problem = probe.problem();
     }
   }
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "formats/foreign_shard.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 
@@ -19,7 +20,7 @@ struct ScannedShard {
     ImageInfo image;
     std::int32_t label = -1;    ///< place in `labels`; -1: none
     std::uint64_t key_end = 0;  ///< where its key ends in `keys`
-    std::string problem = {};   ///< while scanning: why it is rejected
+    Problem problem = {};       ///< while scanning: why it is rejected
   };
   std::string layout;
   std::vector<std::string> fields;  ///< sorted

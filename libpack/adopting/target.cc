@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/stop.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 

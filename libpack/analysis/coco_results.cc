@@ -1,4 +1,4 @@
-#include "packhorse/analysis/coco_results.h"
+#include "analysis/coco_results.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 
 #include "annotations/coco_file.h"
 #include "annotations/coco_head.h"
+#include "base/json.h"
 #include "base/json_slices.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/targets/pixel_map.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse {
 

@@ -7,9 +7,9 @@
 
 #include "analysis/stored_pixels.h"
 #include "base/parallel.h"
+#include "base/permutation.h"
+#include "base/resources.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse {
 

@@ -8,9 +8,9 @@
 
 #include "analysis/diff_matching.h"
 #include "analysis/diff_side.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/dataset/class_list.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "dataset/class_list.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "dataset/class_list.h"
+#include "dataset/shard_index.h"
+
 namespace packhorse {
 
 namespace fs = std::filesystem;

@@ -8,11 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "dataset/shard_pool.h"
 #include "packhorse/analysis/diff.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

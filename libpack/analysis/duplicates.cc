@@ -9,10 +9,11 @@
 #include "analysis/stored_pixels.h"
 #include "base/external_sort.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
 #include "codecs/perceptual_hash.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

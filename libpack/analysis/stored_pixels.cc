@@ -1,7 +1,7 @@
 #include "analysis/stored_pixels.h"
 
+#include "codecs/image_header.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "packhorse/codecs/band_rows.h"
+#include "codecs/band_rows.h"
 #include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse {

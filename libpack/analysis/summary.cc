@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "dataset/shard_index.h"
+
 namespace packhorse {
 
 namespace {

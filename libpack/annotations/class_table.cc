@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -197,9 +197,10 @@ void ClassTable::add_to(LabelNames& names) {
 
 std::int32_t ClassTable::label_of(std::size_t text, const std::string& name,
                                   const LabelNames& names) const {
-  std::string reason;
-  const auto label = names.label(name, reason);
-  if (!label) refuse(text, "names no class: " + reason, "give all classes with `target_classes=`");
+  Problem problem;
+  const auto label = names.label(name, problem);
+  if (!label)
+    refuse(text, "names no class: " + problem.text, "give all classes with `target_classes=`");
   return static_cast<std::int32_t>(*label);
 }
 

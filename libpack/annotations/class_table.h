@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "labels/label_file.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/targets/class_set.h"
-#include "packhorse/targets/target_options.h"
 
 namespace packhorse {
 

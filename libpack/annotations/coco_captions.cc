@@ -6,12 +6,12 @@
 #include "annotations/coco_id_table.h"
 #include "annotations/json_values.h"
 #include "base/ascii.h"
+#include "base/json.h"
 #include "base/json_slices.h"
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -8,11 +8,11 @@
 #include "annotations/coco_head.h"
 #include "annotations/coco_object.h"
 #include "annotations/json_values.h"
+#include "base/json.h"
 #include "base/json_slices.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

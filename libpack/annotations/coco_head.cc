@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "annotations/json_values.h"
+#include "base/json.h"
 #include "base/json_slices.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

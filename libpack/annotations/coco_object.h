@@ -6,7 +6,7 @@
 
 #include "annotations/coco_file.h"
 #include "annotations/object_builder.h"
-#include "packhorse/base/json.h"
+#include "base/json.h"
 
 namespace packhorse {
 

@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
+#include "base/file.h"
+#include "base/printable.h"
 #include "base/text_lines.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "annotations/yaml_tree.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

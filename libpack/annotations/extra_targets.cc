@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "annotations/coco_file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "labels/given_labels.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/targets/label_image.h"
 
 namespace packhorse {
@@ -128,9 +128,10 @@ void ExtraTargets::attach_table(const std::string& split, LabelFile& file, Listi
   const std::string name = printable(file.path().filename().native());
   for_splits([&](SplitListing& one) {
     one.entries.revise([&](std::size_t i, EntryTable::Facts&) {
-      std::string reason;
-      if (file.take(names_of_image(one, i, !split.empty()), reason)) return true;
-      one.rejects.push_back({printable(one.entries.path_of(i)), name + ": " + reason});
+      Problem problem;
+      if (file.take(names_of_image(one, i, !split.empty()), problem)) return true;
+      one.rejects.push_back(
+          {printable(one.entries.path_of(i)), {Reason::kNoAnnotation, name + ": " + problem.text}});
       return false;
     });
   });
@@ -189,12 +190,12 @@ std::vector<TargetRecord> ExtraTargets::targets() const {
 std::vector<ExtraTargets::Made> ExtraTargets::make(const SplitListing& split,
                                                    std::size_t entry) const {
   std::vector<Made> made;
-  std::string reason;
+  Problem problem;
   const auto text_in = [&](const auto& by_split, const LabelFile& file) {
     const auto text = file.take(
         names_of_image(split, entry, by_split.contains(split.split) && !split.split.empty()),
-        reason);
-    if (!text) throw Error(ErrorKind::kCorrupt, reason);
+        problem);
+    if (!text) throw Error(ErrorKind::kCorrupt, problem.text);
     return *text;
   };
   if (!classes_.empty()) {

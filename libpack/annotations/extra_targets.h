@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "annotations/class_table.h"
+#include "listing/listing.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/sample.h"
 #include "packhorse/image/image_info.h"
-#include "packhorse/listing/listing.h"
-#include "packhorse/targets/target_options.h"
 
 namespace packhorse {
 

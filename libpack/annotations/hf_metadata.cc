@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "annotations/json_values.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

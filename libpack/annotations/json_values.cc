@@ -4,10 +4,9 @@
 #include <limits>
 
 #include "base/json_slices.h"
+#include "base/printable.h"
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 

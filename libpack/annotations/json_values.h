@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/base/json.h"
+#include "base/json.h"
 
 /// Values of annotations in JSON, by the names of their members. All throw Error(kCorrupt), without
 /// a path, that says in plain words what is missing or of another kind.

@@ -11,12 +11,12 @@
 #include "annotations/json_values.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -248,7 +248,8 @@ void SampleTargets::attach(SplitListing& listing, Use& use) const {
       const char* const which = name ? "several images" : "no image";
       listing.rejects.push_back(
           {printable(path),
-           fmt::format("no annotations: {} has {} of that name", use.file(), which)});
+           {Reason::kNoAnnotation,
+            fmt::format("no annotations: {} has {} of that name", use.file(), which)}});
       return false;
     }
     const auto number = static_cast<std::size_t>(image - split.file->images().data());
@@ -288,7 +289,7 @@ void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < use.there.size(); ++i) {
     const std::string& name = file.images()[i].file_name;
     if (!use.there[i] && !use.shared.contains(hash_of(name)))
-      rejects.push_back({printable(name), "not there, but in " + use.file()});
+      rejects.push_back({printable(name), {Reason::kNotThere, "not there, but in " + use.file()}});
   }
 }
 

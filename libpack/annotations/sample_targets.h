@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "annotations/coco_file.h"
+#include "listing/listing.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/listing/listing.h"
-#include "packhorse/targets/target_options.h"
 
 namespace packhorse {
 

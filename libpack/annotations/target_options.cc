@@ -1,11 +1,11 @@
-#include "packhorse/targets/target_options.h"
+#include "packhorse/annotations/target_options.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
 #include "packhorse/targets/class_set.h"
 
 namespace packhorse {

@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

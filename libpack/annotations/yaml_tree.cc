@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "archive/tar_header.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

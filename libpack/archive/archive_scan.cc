@@ -5,8 +5,8 @@
 
 #include "archive/tar_header.h"
 #include "base/ascii.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -69,20 +69,23 @@ bool ArchiveScan::next() {
 }
 
 Bytes ArchiveScan::load() {
-  if (!member_.problem.empty()) throw Error(ErrorKind::kRejected, member_.problem);
+  if (!member_.problem.empty())
+    throw Error(ErrorKind::kRejected, Problem(Reason::kUnreadable, member_.problem));
   for (Bytes some = walk().next_data(); !some.empty(); some = walk().next_data())
     loaded_.insert(loaded_.end(), some.begin(), some.end());
   return loaded_;
 }
 
 Place ArchiveScan::keep(std::uint64_t most) {
-  if (!member_.problem.empty()) throw Error(ErrorKind::kRejected, member_.problem);
+  if (!member_.problem.empty())
+    throw Error(ErrorKind::kRejected, Problem(Reason::kUnreadable, member_.problem));
   if (member_.size > most) {
-    throw Error(ErrorKind::kRejected, most == naming::kLargestImage
-                                          ? naming::kTooLarge
-                                          : "it has " + std::to_string(member_.size) +
-                                                " bytes, more than the " + std::to_string(most) +
-                                                " that are read");
+    throw Error(ErrorKind::kRejected,
+                most == naming::kLargestImage
+                    ? Problem(Reason::kFileTooLarge)
+                    : Problem(Reason::kFileTooLarge, "it has " + std::to_string(member_.size) +
+                                                         " bytes, more than the " +
+                                                         std::to_string(most) + " that are read"));
   }
   return levels_.back().in_place ? keep_in_place() : keep_in_spool();
 }

@@ -7,8 +7,8 @@
 
 #include "archive/archive_walk.h"
 #include "archive/spool.h"
+#include "base/file.h"
 #include "listing/names.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse {
 

@@ -10,10 +10,10 @@
 
 #include "archive/archive_input.h"
 #include "archive/tar_header.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

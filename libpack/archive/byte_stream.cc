@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse {
 

@@ -7,7 +7,7 @@
 
 #include "archive/archive_scan.h"
 #include "archive/spool.h"
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 

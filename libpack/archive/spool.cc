@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "base/unnamed_file.h"
+#include "base/scratch_file.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

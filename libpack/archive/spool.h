@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 

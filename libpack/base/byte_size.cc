@@ -1,4 +1,4 @@
-#include "packhorse/base/byte_size.h"
+#include "base/byte_size.h"
 
 #include <algorithm>
 #include <array>

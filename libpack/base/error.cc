@@ -4,6 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "base/printable.h"
 
 namespace packhorse {
 
@@ -15,6 +18,18 @@ bool file_sizes_are_limited() {
 }
 
 }  // namespace
+
+Error::Error(ErrorKind kind, const std::string& what, std::filesystem::path path,
+             const std::string& advice, std::string key, Reason reason)
+    : std::runtime_error(without_secrets(what)),
+      kind_(kind),
+      path_(std::move(path)),
+      advice_(without_secrets(advice)),
+      key_(std::move(key)),
+      reason_(reason) {}
+
+Error::Error(ErrorKind kind, const Problem& problem)
+    : Error(kind, problem.text, {}, {}, {}, problem.code) {}
 
 void throw_errno(const std::string& doing, const std::filesystem::path& path) {
   const int code = errno;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/base/scratch_file.h"
-#include "packhorse/base/stop.h"
+#include "base/scratch_file.h"
+#include "base/stop.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 
 #include <fcntl.h>
 // OpenSSL deprecates SHA256_Update() and its like in favour of EVP. EVP picks one of several
@@ -10,10 +10,10 @@
 
 #include <array>
 
+#include "base/file.h"
+#include "base/stop.h"
 #include "base/xxh3.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

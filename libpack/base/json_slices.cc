@@ -1,7 +1,7 @@
 #include "base/json_slices.h"
 
-#include "packhorse/base/json.h"
-#include "packhorse/base/stop.h"
+#include "base/json.h"
+#include "base/stop.h"
 
 namespace packhorse {
 

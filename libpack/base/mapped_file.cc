@@ -11,8 +11,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/option.h"
+#include "base/option.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "base/ascii.h"
+#include "base/byte_size.h"
+#include "base/choices.h"
 #include "base/option_values.h"
-#include "packhorse/base/byte_size.h"
-#include "packhorse/base/choices.h"
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
 
 namespace packhorse {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
 
 /// The values of a table's rows, each made of a member as a type: PACKHORSE_MEMBER(name).
 #define PACKHORSE_MEMBER(path) \

@@ -1,4 +1,4 @@
-#include "packhorse/base/output_file.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

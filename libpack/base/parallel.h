@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "packhorse/base/stop.h"
+#include "base/stop.h"
 
 namespace packhorse {
 

@@ -1,12 +1,10 @@
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
-#include "packhorse/base/secrets.h"
 
 namespace packhorse {
 

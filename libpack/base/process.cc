@@ -1,4 +1,4 @@
-#include "packhorse/base/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "packhorse/base/byte_size.h"
+#include "base/byte_size.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -1,4 +1,4 @@
-#include "packhorse/base/resources.h"
+#include "base/resources.h"
 
 #include <sched.h>
 

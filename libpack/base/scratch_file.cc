@@ -1,10 +1,9 @@
-#include "packhorse/base/scratch_file.h"
+#include "base/scratch_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -1,9 +1,8 @@
-#include "packhorse/base/secrets.h"
-
 #include <algorithm>
 #include <cctype>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/stop.h"
+#include "base/stop.h"
 
 #include <array>
 #include <atomic>

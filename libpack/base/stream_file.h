@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/byte_thread.h"
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 

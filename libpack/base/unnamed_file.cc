@@ -1,5 +1,3 @@
-#include "base/unnamed_file.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/scratch_file.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -1,4 +1,4 @@
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 

@@ -1,12 +1,12 @@
-#include "packhorse/codecs/band_rows.h"
+#include "codecs/band_rows.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
+#include "base/stop.h"
 #include "codecs/codec.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "codecs/colour_rows.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/colour_rows.h"
 
 /// Private to libpack/codecs: what each kind of image provides.
 namespace packhorse::codecs {

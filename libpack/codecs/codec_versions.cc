@@ -1,4 +1,4 @@
-#include "packhorse/codecs/codec_versions.h"
+#include "codecs/codec_versions.h"
 
 #include <gif_lib.h>
 #include <jconfig.h>

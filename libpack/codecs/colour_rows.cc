@@ -1,12 +1,11 @@
-#include "packhorse/codecs/colour_rows.h"
+#include "codecs/colour_rows.h"
 
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "codecs/cmyk.h"
+#include "base/stop.h"
 #include "codecs/codec.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 
@@ -102,6 +101,16 @@ std::unique_ptr<ColourRows> open_colours(Bytes file, const ImageInfo& info,
     throw Error(ErrorKind::kUnsupported,
                 "unsupported: " + codecs::title_of(info.kind) + " of " + why);
   return std::make_unique<CodecRows>(std::move(opened), region);
+}
+
+void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, int pixels) {
+  for (int i = 0; i < pixels; ++i, cmyk += 4) {
+    const unsigned k = cmyk[3];
+    for (int channel = 0; channel < 3; ++channel) {
+      const unsigned product = cmyk[channel] * k + 128;
+      *rgb++ = static_cast<std::uint8_t>((product + (product >> 8)) >> 8);  // / 255, rounded
+    }
+  }
 }
 
 }  // namespace packhorse

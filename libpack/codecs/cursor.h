@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
 /// Private to libpack/codecs: what the readers of headers share.
 namespace packhorse::codecs {
@@ -41,16 +41,19 @@ class Cursor {
   bool big_endian_;
 };
 
-inline ProbeResult refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
+inline ProbeResult refuse(Problem problem) {
+  return {std::nullopt, std::move(problem.text), {}, problem.code};
+}
+inline ProbeResult refuse(std::string damage) {
+  return refuse(Problem(Reason::kDamaged, std::move(damage)));
+}
 /// Refuses an image that nothing here decodes: `what` says what it is.
-inline ProbeResult refuse_kind(const std::string& what) {
-  ProbeResult result = refuse("unsupported: " + what);
-  result.unsupported = true;
-  return result;
+inline ProbeResult refuse_kind(const std::string& what, Reason reason = Reason::kUnsupported) {
+  return refuse(Problem(reason, "unsupported: " + what));
 }
 inline ProbeResult accept(const ImageInfo& info, const PixelLayout& layout, const DecodeCost& cost,
                           std::uint32_t pictures = 1) {
-  return {info, {}, cost, false, false, layout, pictures};
+  return {info, {}, cost, Reason::kNone, layout, pictures};
 }
 
 /// Multiplies numbers from headers, which may say anything: a product beyond 64 bits becomes the

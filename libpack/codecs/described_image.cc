@@ -1,11 +1,11 @@
 #include "codecs/described_image.h"
 
+#include "base/stop.h"
 #include "codecs/codec.h"
+#include "codecs/colour_rows.h"
+#include "image/npy.h"
+#include "jpeg/decode/coefficients.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/image/npy.h"
-#include "packhorse/jpeg/coefficients.h"
 
 namespace packhorse {
 
@@ -30,7 +30,7 @@ ProbeResult probe_packed(Bytes file, const ImageInfo& described, const ImageLimi
 
 ImageInfo info_or_throw(const ProbeResult& result) {
   if (result.info) return *result.info;
-  const bool may_be_sound = result.beyond_limits || result.unsupported;
+  const bool may_be_sound = result.beyond_limits() || result.unsupported();
   throw Error(may_be_sound ? ErrorKind::kUnsupported : ErrorKind::kCorrupt, result.reason);
 }
 
@@ -58,9 +58,9 @@ DescribedImage probe_described(Bytes file, const ImageInfo& described, const Ima
   }
   ProbeResult found = probe_packed(file, described, limits);
   if (!found.info) {
-    return {found.beyond_limits ? Verdict::kBeyondLimit
-            : found.unsupported ? Verdict::kUnsupported
-                                : Verdict::kUnusable,
+    return {found.beyond_limits() ? Verdict::kBeyondLimit
+            : found.unsupported() ? Verdict::kUnsupported
+                                  : Verdict::kUnusable,
             {},
             std::move(found.reason)};
   }

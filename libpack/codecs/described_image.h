@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 #include "packhorse/image/image_info.h"
 
 namespace packhorse {

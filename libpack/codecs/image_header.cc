@@ -1,4 +1,4 @@
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
 #include <algorithm>
 #include <array>
@@ -46,42 +46,25 @@ std::string title_of(ImageKind kind) {
 
 namespace {
 
-/// Says in words which limit the image exceeds; empty when none.
-std::string beyond(const ImageLimits& limits, const ImageInfo& info, const DecodeCost& cost) {
-  const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
-  const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
-  const auto limit = [](std::uint64_t most, const char* option) {
-    return ", the limit is " + std::to_string(most) + " (" + option + ")";
-  };
-  if (pixels > limits.pixels)
-    return "too large: " + size + " pixels" + limit(limits.pixels, "--max-pixels");
-  if (pixels > limits.scan_pixels / cost.scans) {
-    return "too long to decode: " + std::to_string(cost.scans) + " scans of " + size +
-           " pixels, in all " + std::to_string(codecs::product(pixels, cost.scans)) +
-           limit(limits.scan_pixels, "--max-scan-pixels");
-  }
-  if (cost.bytes > limits.decoded_bytes) {
-    return "too large to decode: " + size + " pixels take " + std::to_string(cost.bytes) +
-           " bytes" + limit(limits.decoded_bytes, "--max-decoded-bytes");
-  }
-  return {};
-}
-
 /// What of an image nothing here shows; empty when all of it is.
-std::string unsupported_of(const ProbeResult& found, const char* title, const ImageLimits& limits) {
+Problem unsupported_of(const ProbeResult& found, const char* title, const ImageLimits& limits) {
   const ImageInfo& info = *found.info;
-  const std::string of = std::string(title) + " of ";
-  if (info.width > INT32_MAX || info.height > INT32_MAX) return of + "more than 2^31 pixels a side";
+  const auto unsupported = [&](Reason reason, const std::string& what) {
+    return Problem(reason, "unsupported: " + std::string(title) + " of " + what);
+  };
+  if (info.width > INT32_MAX || info.height > INT32_MAX)
+    return unsupported(Reason::kUnsupported, "more than 2^31 pixels a side");
   if (found.pictures > 1 && !limits.first_frame) {
-    return of +
-           (found.pictures == ProbeResult::kSeveral ? "several" : std::to_string(found.pictures)) +
-           (info.kind == ImageKind::kTiff
-                ? " pages (--first-frame takes the first, --pages-as-bands all)"
-                : " frames (--first-frame takes the first)");
+    return unsupported(
+        Reason::kSeveralPictures,
+        (found.pictures == ProbeResult::kSeveral ? "several" : std::to_string(found.pictures)) +
+            (info.kind == ImageKind::kTiff
+                 ? " pages (--first-frame takes the first, --pages-as-bands all)"
+                 : " frames (--first-frame takes the first)"));
   }
   const std::string why = why_no_colours(found.layout);
   if (!why.empty() && !limits.bands && !limits.pages_as_bands)
-    return of + why + " (--bands packs them as they are)";
+    return unsupported(Reason::kNoColours, why + " (--bands packs them as they are)");
   return {};
 }
 
@@ -128,12 +111,12 @@ ImageKind sniff_image(Bytes head) {
 }
 
 ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
-  if (file.empty()) return codecs::refuse("empty file");
+  if (file.empty()) return codecs::refuse(Reason::kEmptyFile);
   const codecs::Codec* codec = codecs::find_codec(sniff_image(file));
   if (codec == nullptr) {
     const std::string_view other = unsupported_kind(file);
     if (!other.empty()) return codecs::refuse_kind(std::string(other));
-    return codecs::refuse("not an image: its first bytes are those of no supported kind");
+    return codecs::refuse(Reason::kNotAnImage);
   }
   ProbeResult result = codec->read_header(file);
   if (!result.info) return result;
@@ -145,11 +128,32 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
   }
   const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
   if (info.width == 0 || info.height == 0) return codecs::refuse("damaged header: size " + size);
-  if (std::string reason = beyond(limits, info, result.cost); !reason.empty())
-    return {std::nullopt, std::move(reason), result.cost, true};
-  if (const std::string what = unsupported_of(result, codec->title, limits); !what.empty())
-    return codecs::refuse_kind(what);
+  if (Problem problem = beyond_limits(limits, info, result.cost); !problem.empty())
+    return {std::nullopt, std::move(problem.text), result.cost, problem.code};
+  if (Problem problem = unsupported_of(result, codec->title, limits); !problem.empty())
+    return codecs::refuse(std::move(problem));
   return result;
+}
+
+bool ProbeResult::unsupported() const {
+  return code == Reason::kUnsupported || code == Reason::kSeveralPictures ||
+         code == Reason::kNoColours;
+}
+
+ProbeResult check_image(Bytes file, const ImageInfo& known, const ImageLimits& limits,
+                        std::string_view path) {
+  if (known.kind == ImageKind::kRaw) {
+    const DecodeCost cost{.bytes = file.size()};
+    if (Problem problem = beyond_limits(limits, known, cost); !problem.empty())
+      return {std::nullopt, std::move(problem.text), cost, problem.code};
+    return {known, {}, cost};
+  }
+  ProbeResult found = probe_image(file, limits);
+  if (found.info) return found;
+  const std::string_view named = unsupported_kind_by_name(path);
+  const bool told =
+      file.empty() || sniff_image(file) != ImageKind::kUnknown || !unsupported_kind(file).empty();
+  return told || named.empty() ? found : codecs::refuse_kind(std::string(named) + ", by its name");
 }
 
 std::string why_no_colours(const PixelLayout& layout) {

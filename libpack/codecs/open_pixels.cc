@@ -2,7 +2,7 @@
 
 #include "codecs/codec.h"
 #include "codecs/cursor.h"
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 
 namespace packhorse::codecs {
 

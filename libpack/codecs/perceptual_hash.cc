@@ -9,8 +9,8 @@
 #include <span>
 
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "image/picture.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

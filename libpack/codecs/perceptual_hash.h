@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/codecs/colour_rows.h"
+#include "codecs/colour_rows.h"
 
 namespace packhorse {
 

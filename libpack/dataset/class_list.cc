@@ -1,10 +1,10 @@
-#include "packhorse/dataset/class_list.h"
+#include "dataset/class_list.h"
 
 #include <set>
 
 #include "base/ascii.h"
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse {
 

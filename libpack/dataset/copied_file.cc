@@ -8,11 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/stream_file.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse {
 

@@ -4,8 +4,8 @@
 #include <stop_token>
 #include <string>
 
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse {

@@ -1,4 +1,4 @@
-#include "packhorse/dataset/dataset_directory.h"
+#include "dataset/dataset_directory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/hash.h"
+#include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse {
 

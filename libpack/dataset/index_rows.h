@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dataset/shard_layout.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/dataset/shard_layout.h"
 
 namespace packhorse {
 

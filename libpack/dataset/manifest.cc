@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/dataset_directory.h"
 
 namespace packhorse {
 

@@ -6,15 +6,17 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
 #include "base/zstd_frame.h"
+#include "dataset/class_list.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "dataset/shard_pool.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
 
@@ -138,13 +140,15 @@ ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record
 }
 
 PackedDataset::PackedDataset(const fs::path& path)
-    : directory_(checked(path)), manifest_(Manifest::load(directory_)), serial_(next_serial++) {
-  classes_ = classes_of(directory_, manifest_);
+    : directory_(std::make_unique<DatasetDirectory>(checked(path))),
+      manifest_(Manifest::load(*directory_)),
+      serial_(next_serial++) {
+  classes_ = classes_of(*directory_, manifest_);
   std::uint64_t index_bytes = 0;
   for (const ShardRecord& record : manifest_.shards) {
     first_samples_.push_back(record.first_sample);
     index_bytes += record.index_bytes;
-    if (directory_.remote() && record.index_bytes > kMostFromAfar)
+    if (directory_->remote() && record.index_bytes > kMostFromAfar)
       throw Error(ErrorKind::kUnsupported,
                   "the manifest says that an index has " + std::to_string(record.index_bytes) +
                       " bytes; from a URL, one of at most 4 GiB is read",
@@ -155,7 +159,7 @@ PackedDataset::PackedDataset(const fs::path& path)
       throw Error(ErrorKind::kCorrupt, "damaged manifest: an index is too small for its samples",
                   this->path() / kManifestName, "restore the file from a copy, or pack again");
   }
-  const auto& remote = directory_.remote();
+  const auto& remote = directory_->remote();
   at_once_ = shards() <= kShardsAtOnce && index_bytes <= kIndexBytesAtOnce;
   const bool in_cache = remote && remote->keeps(0);
   pool_ = std::make_unique<ShardPool>(shards(), at_once_ && !remote ? shards() : 0, in_cache);
@@ -169,6 +173,8 @@ PackedDataset::PackedDataset(PackedDataset&&) noexcept = default;
 PackedDataset& PackedDataset::operator=(PackedDataset&&) noexcept = default;
 PackedDataset::~PackedDataset() = default;
 
+const fs::path& PackedDataset::path() const { return directory_->path(); }
+
 PackedDataset::ShardPtr PackedDataset::shard(std::size_t number) const {
   if (ShardPtr open = pool_->find(number)) [[likely]]
     return open;
@@ -177,13 +183,13 @@ PackedDataset::ShardPtr PackedDataset::shard(std::size_t number) const {
 
 PackedDataset::ShardPtr PackedDataset::open_shard(std::size_t number) const {
   const ShardRecord& record = manifest_.shards[number];
-  const auto& remote = directory_.remote();
+  const auto& remote = directory_->remote();
   // What comes from afar has been read as a whole anyway.
   const IndexCheck check =
       remote || (at_once_ && pool_->keeps_all()) ? IndexCheck::kAll : IndexCheck::kAsUsed;
   // Apart from what counts its owners, which the pool keeps.
   std::shared_ptr<OpenShard> opened(
-      new OpenShard(open_index(directory_, record, manifest_, check)));
+      new OpenShard(open_index(*directory_, record, manifest_, check)));
   if (remote) {
     opened->remote = remote->open_shard(record, opened->index);
   } else {
@@ -194,7 +200,7 @@ PackedDataset::ShardPtr PackedDataset::open_shard(std::size_t number) const {
 
 MappedFile PackedDataset::map_data(const ShardRecord& record) const {
   const fs::path path = this->path() / record.file;
-  const UniqueFd fd = directory_.open(record.file, DatasetDirectory::links_of(manifest_));
+  const UniqueFd fd = directory_->open(record.file, DatasetDirectory::links_of(manifest_));
   MappedFile data(fd.get(), path);
   const std::uint64_t size = data.bytes().size();
   if (size == record.bytes) return data;
@@ -356,7 +362,7 @@ std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) co
 }
 
 double PackedDataset::resident_share() const {
-  if (directory_.remote()) return remote_share();
+  if (directory_->remote()) return remote_share();
   constexpr std::size_t kShards = 32, kPlaces = 8;
   std::size_t looked = 0, there = 0;
   const std::size_t some = std::min(kShards, shards());

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
+#include "dataset/remote_files.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

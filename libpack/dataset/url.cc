@@ -1,4 +1,4 @@
-#include "packhorse/dataset/url.h"
+#include "dataset/url.h"
 
 #include <arpa/inet.h>
 
@@ -8,11 +8,10 @@
 #include <optional>
 
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/dataset/dataset_directory.h"
 
 namespace packhorse {
 

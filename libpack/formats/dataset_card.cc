@@ -1,4 +1,4 @@
-#include "packhorse/formats/dataset_card.h"
+#include "formats/dataset_card.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,14 @@
 #include <optional>
 #include <set>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "dataset/class_list.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/formats/format.h"
 
 namespace packhorse {
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "formats/exported_files.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse {

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/hdf5/hdf5.h"
-#include "formats/lmdb/lmdb.h"
+#include "base/choices.h"
+#include "formats/foreign_shard.h"
+#include "formats/format.h"
+#include "formats/kinds.h"
+#include "formats/library_versions.h"
 #include "formats/wds/wds.h"
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/formats/foreign_shard.h"
-#include "packhorse/formats/format.h"
-#include "packhorse/formats/library_versions.h"
 
 namespace packhorse {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "image/npy.h"
 #include "packhorse/base/error.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse {
 

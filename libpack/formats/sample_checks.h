@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/formats/format.h"
+#include "formats/format.h"
 
 namespace packhorse {
 

@@ -1,5 +1,8 @@
 #include "packhorse/image/image_info.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 #include "packhorse/base/error.h"
@@ -38,6 +41,24 @@ std::string_view name_of(ImageKind kind) {
 std::string_view extension_of(ImageKind kind) {
   const Kind* found = find(kind);
   return found != nullptr ? found->extension : ".bin";
+}
+
+Problem beyond_limits(const ImageLimits& limits, const ImageInfo& info, const DecodeCost& cost) {
+  for (const ImageLimit& limit : kImageLimits) {
+    const std::uint64_t most = limits.*limit.most, taken = limit.taken(info, cost);
+    if (taken <= most) continue;
+    const std::string size = fmt::format("{} x {} pixels", info.width, info.height);
+    const std::string words = fmt::format(fmt::runtime(limit.words), fmt::arg("size", size),
+                                          fmt::arg("taken", taken), fmt::arg("scans", cost.scans));
+    return {limit.reason, fmt::format("{}{}, the limit is {} ({})", row_of(limit.reason).text,
+                                      words, most, limit.option)};
+  }
+  return {};
+}
+
+bool is_limit(Reason reason) {
+  return std::ranges::any_of(kImageLimits,
+                             [&](const ImageLimit& limit) { return limit.reason == reason; });
 }
 
 void ImageLimits::validate() const {

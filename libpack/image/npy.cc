@@ -1,4 +1,4 @@
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,3 @@
-#include "packhorse/labels/class_file.h"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +6,12 @@
 #include <set>
 
 #include "base/ascii.h"
+#include "base/printable.h"
+#include "dataset/class_list.h"
 #include "labels/label_names.h"
 #include "labels/label_text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
 

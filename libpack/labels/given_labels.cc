@@ -5,13 +5,13 @@
 #include <optional>
 #include <set>
 
+#include "base/option.h"
+#include "base/printable.h"
 #include "labels/label_file.h"
 #include "labels/label_names.h"
 #include "labels/label_pattern.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -46,11 +46,11 @@ class Giver {
     std::vector<std::string> preview;
     for (SplitListing& split : listing_.splits) {
       split.entries.relabel([&](std::size_t i) -> std::optional<std::int64_t> {
-        std::string reason;
+        Problem problem;
         const std::string path = path_of(split, i);
-        const auto text = pattern.label(path, reason);
+        const auto text = pattern.label(path, problem);
         if (!text) {
-          split.rejects.push_back({printable(split.entries.path_of(i)), reason});
+          split.rejects.push_back({printable(split.entries.path_of(i)), problem});
           return std::nullopt;
         }
         const auto [place, is_new] = known.emplace(*text, static_cast<std::int64_t>(texts.size()));
@@ -66,10 +66,10 @@ class Giver {
     note_names();
     for (SplitListing& split : listing_.splits) {
       const auto label = [&](std::size_t i) {
-        std::string reason;
+        Problem problem;
         const auto found =
-            names_.label(texts[static_cast<std::size_t>(split.entries.label_of(i))], reason);
-        if (!found) split.rejects.push_back({printable(split.entries.path_of(i)), reason});
+            names_.label(texts[static_cast<std::size_t>(split.entries.label_of(i))], problem);
+        if (!found) split.rejects.push_back({printable(split.entries.path_of(i)), problem});
         return found;
       };
       split.entries.relabel(label);
@@ -199,9 +199,9 @@ class Giver {
   void note_places(const LabelFile& labels) {
     if (!given_.some_by_folders) return;
     for (const std::string& text : labels.labels()) {
-      std::string reason;
+      Problem problem;
       if (names_.is_name(text)) continue;
-      const auto label = names_.label(text, reason);
+      const auto label = names_.label(text, problem);
       listing_.notes.push_back(
           "the integers in " + printable(labels.path().native()) +
           " are places in the sorted list of class folders, counted from 0: " + text + " is '" +
@@ -233,9 +233,9 @@ class Giver {
         listing_.notes, "image of the " + (file.split.empty() ? "source" : "split " + file.split));
     for_splits(file, [&](SplitListing& split) {
       split.entries.relabel([&](std::size_t i) {
-        std::string reason;
-        const auto label = file.labels.take(image_names(split, i, file), reason);
-        if (!label) split.rejects.push_back({printable(split.entries.path_of(i)), reason});
+        Problem problem;
+        const auto label = file.labels.take(image_names(split, i, file), problem);
+        if (!label) split.rejects.push_back({printable(split.entries.path_of(i)), problem});
         return label;
       });
     });

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "listing/listing.h"
 #include "packhorse/labels/label_options.h"
-#include "packhorse/listing/listing.h"
 
 /// Labels for the listing of a folder or an archive that do not come from its class folders.
 namespace packhorse {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -212,13 +212,13 @@ void LabelFile::add_to(LabelNames& names) const {
 void LabelFile::resolve(const LabelNames& names) {
   classes_ = names.classes();
   for (Line& line : lines_) {
-    std::string reason;
-    const auto label = names.label(labels_[static_cast<std::size_t>(line.label)], reason);
+    Problem problem;
+    const auto label = names.label(labels_[static_cast<std::size_t>(line.label)], problem);
     if (!label) {
       const std::string& text = labels_[static_cast<std::size_t>(line.label)];
       const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
       const bool first = &line == lines_.data() && !sure_of_header_ && !numbered_;
-      refuse(line.number, "names no class: " + reason,
+      refuse(line.number, "names no class: " + problem.text,
              digits  ? kNamesAdvice
              : first ? kHeaderAdvice
                      : kLineAdvice);
@@ -271,38 +271,40 @@ void LabelFile::mark(std::span<const std::string> names) {
 
 /// Whether a line by another of the image's names, which is no other image's, has another label.
 bool LabelFile::says_otherwise(const Line& line, std::span<const std::string> names,
-                               std::string& reason) const {
+                               Problem& problem) const {
   if (!any_unused_) return false;
   for (const std::string& name : names) {
     const Line* const other = find(name);
     if (other == nullptr || other->rank != kUnused || other->label == line.label) continue;
-    reason = "lines " + std::to_string(std::min(line.number, other->number)) + " and " +
-             std::to_string(std::max(line.number, other->number)) +
-             " of the labels file say different things of it";
+    problem = {Reason::kBadLabel, "lines " + std::to_string(std::min(line.number, other->number)) +
+                                      " and " +
+                                      std::to_string(std::max(line.number, other->number)) +
+                                      " of the labels file say different things of it"};
     return true;
   }
   return false;
 }
 
 std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
-                                            std::string& reason) const {
+                                            Problem& problem) const {
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     const Line* line = find(names[rank]);
     if (line == nullptr) continue;
     if (line->rank < rank) break;  // it names another image better
     if (rank == 0 || line->images < 2) {
-      if (says_otherwise(*line, names.subspan(rank + 1), reason)) return std::nullopt;
+      if (says_otherwise(*line, names.subspan(rank + 1), problem)) return std::nullopt;
       return line->label;
     }
-    reason = "line " + std::to_string(line->number) +
-             " of the labels file names it and others by " +
-             (naming::last_name(names[0]) == names[rank] || names.size() == 2
-                  ? "the end of their paths alone"
-                  : "names without extension");
+    problem = {Reason::kBadLabel,
+               "line " + std::to_string(line->number) +
+                   " of the labels file names it and others by " +
+                   (naming::last_name(names[0]) == names[rank] || names.size() == 2
+                        ? "the end of their paths alone"
+                        : "names without extension")};
     return std::nullopt;
   }
   refuse_other_form(names);
-  reason = "not in the labels file";
+  problem = {Reason::kNoLabel, "not in the labels file"};
   return std::nullopt;
 }
 

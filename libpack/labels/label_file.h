@@ -68,16 +68,16 @@ class LabelFile {
     mark(std::array{std::string(path), std::string(alone)});
   }
   void mark(std::string_view path) { mark(path, naming::last_name(path)); }
-  /// The image's label; or nothing, and in `reason` why it is rejected: no line names it, one that
+  /// The image's label; or nothing, and in `problem` why it is rejected: no line names it, one that
   /// does names others, too, or two say different things of it. Throws Error(kUsage) when a line
   /// names it in another letter case or Unicode form.
-  std::optional<std::int64_t> take(std::span<const std::string> names, std::string& reason) const;
+  std::optional<std::int64_t> take(std::span<const std::string> names, Problem& problem) const;
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
-                                   std::string& reason) const {
-    return take(std::array{std::string(path), std::string(alone)}, reason);
+                                   Problem& problem) const {
+    return take(std::array{std::string(path), std::string(alone)}, problem);
   }
-  std::optional<std::int64_t> take(std::string_view path, std::string& reason) const {
-    return take(path, naming::last_name(path), reason);
+  std::optional<std::int64_t> take(std::string_view path, Problem& problem) const {
+    return take(path, naming::last_name(path), problem);
   }
   /// To be called between mark() and take(). Notes how many lines are the best name of no image
   /// marked, if there are any: "3 lines of the labels file
@@ -115,8 +115,7 @@ class LabelFile {
     return std::string_view(text_).substr(line.path, line.length);
   }
   const Line* find(std::string_view path) const;
-  bool says_otherwise(const Line& line, std::span<const std::string> names,
-                      std::string& reason) const;
+  bool says_otherwise(const Line& line, std::span<const std::string> names, Problem& problem) const;
   LabelFile() = default;
   void read(const LabelColumns& columns, const LabelIds* ids);
   void add_line(const LabelRow& row);

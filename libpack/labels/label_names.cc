@@ -4,10 +4,9 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
 
 namespace packhorse {
 
@@ -225,29 +224,33 @@ void LabelNames::keep_integers() {
   if (const auto note = note_sparse(classes_.size(), occurring)) notes_.push_back(*note);
 }
 
-std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string& reason) const {
+std::optional<std::int64_t> LabelNames::label(std::string_view text, Problem& problem) const {
   if (const auto found = labels_.find(text); found != labels_.end()) return found->second.label;
   const std::optional<std::int64_t> value = integer(text);
   if (text.empty()) {
-    reason = "no label";
+    problem = {Reason::kNoLabel, "no label"};
   } else if (leads_out(text)) {
-    reason = "the class '" + printable(text) + "' cannot be the name of a folder, which it becomes";
+    problem = {Reason::kBadLabel, "the class '" + printable(text) +
+                                      "' cannot be the name of a folder, which it becomes"};
   } else if (value && *value < 0) {
-    reason = "the label " + printable(text) + " is negative";
+    problem = {Reason::kBadLabel, "the label " + printable(text) + " is negative"};
   } else if (value && pinned_ && named_by_number_.empty()) {
     if (*value < static_cast<std::int64_t>(classes_.size())) return value;
-    reason = "the label " + printable(text) + " is beyond the class list, which has " +
-             std::to_string(classes_.size());
+    problem = {Reason::kBadLabel, "the label " + printable(text) +
+                                      " is beyond the class list, which has " +
+                                      std::to_string(classes_.size())};
   } else if (value && pinned_) {
     const auto& [name, known] = *labels_.find(named_by_number_);
-    reason = "the class list has no '" + printable(text) + "', and has a number for a name, '" +
-             printable(name) + "'" + place_of(known, Known{}) +
-             ", so that no integer is a place in it";
+    problem = {Reason::kBadLabel, "the class list has no '" + printable(text) +
+                                      "', and has a number for a name, '" + printable(name) + "'" +
+                                      place_of(known, Known{}) +
+                                      ", so that no integer is a place in it"};
   } else if (pinned_) {
-    reason = "the class '" + printable(text) + "' is not in the class list";
+    problem = {Reason::kBadLabel, "the class '" + printable(text) + "' is not in the class list"};
   } else {
-    reason = "the label " + printable(text) + " is larger than " + std::to_string(kLargestUnnamed) +
-             ", and no class list names it";
+    problem = {Reason::kBadLabel, "the label " + printable(text) + " is larger than " +
+                                      std::to_string(kLargestUnnamed) +
+                                      ", and no class list names it"};
   }
   return std::nullopt;
 }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "packhorse/base/reason.h"
+
 namespace packhorse {
 
 /// Where a label stands: a line of a file, if that is known.
@@ -55,8 +57,8 @@ class LabelNames {
   void finish();
   /// What was decided, after finish(): integers of which few occur, numbers that are names.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Returns nothing for a text that is no label; `reason` then says why.
-  std::optional<std::int64_t> label(std::string_view text, std::string& reason) const;
+  /// Returns nothing for a text that is no label; `problem` then says why.
+  std::optional<std::int64_t> label(std::string_view text, Problem& problem) const;
   const std::vector<std::string>& classes() const { return classes_; }
   /// Whether a text is a label by being the name of a class, not by being a place.
   bool is_name(std::string_view text) const { return labels_.contains(text); }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -72,13 +72,13 @@ LabelPattern::LabelPattern(const std::string& pattern) : compiled_(std::make_uni
 
 LabelPattern::~LabelPattern() = default;
 
-std::optional<std::string> LabelPattern::label(std::string_view path, std::string& reason) const {
+std::optional<std::string> LabelPattern::label(std::string_view path, Problem& problem) const {
   const Compiled& it = *compiled_;
   const std::string_view name = it.whole_path ? path : naming::last_name(path);
   const int found = pcre2_match(it.code.get(), pcre_text(name), name.size(), 0, 0, it.match.get(),
                                 it.limits.get());
   if (found == PCRE2_ERROR_NOMATCH) {
-    reason = "its name does not match --label-pattern";
+    problem = {Reason::kNoLabel, "its name does not match --label-pattern"};
     return std::nullopt;
   }
   if (found < 0)
@@ -88,7 +88,7 @@ std::optional<std::string> LabelPattern::label(std::string_view path, std::strin
   const PCRE2_SIZE begin = places[std::size_t{2} * it.group],
                    end = places[std::size_t{2} * it.group + 1];
   if (found <= static_cast<int>(it.group) || begin == PCRE2_UNSET || begin >= end) {
-    reason = "--label-pattern finds an empty class in its name";
+    problem = {Reason::kNoLabel, "--label-pattern finds an empty class in its name"};
     return std::nullopt;
   }
   return std::string(name.substr(begin, end - begin));

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "packhorse/base/reason.h"
+
 namespace packhorse {
 
 /// Finds the class in an image's name: "^(.+)_\d+\.jpg$" makes "great_dane_12.jpg" a "great_dane".
@@ -21,9 +23,9 @@ class LabelPattern {
   explicit LabelPattern(const std::string& pattern);
   ~LabelPattern();
 
-  /// The class; or nothing, and in `reason` why not. Throws Error(kUsage) for a match beyond the
+  /// The class; or nothing, and in `problem` why not. Throws Error(kUsage) for a match beyond the
   /// limits.
-  std::optional<std::string> label(std::string_view path, std::string& reason) const;
+  std::optional<std::string> label(std::string_view path, Problem& problem) const;
 
  private:
   struct Compiled;

@@ -5,12 +5,12 @@
 #include <charconv>
 #include <optional>
 
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

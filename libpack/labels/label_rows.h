@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "labels/row_reader.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse {
 

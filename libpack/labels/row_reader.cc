@@ -6,12 +6,12 @@
 #include <array>
 
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/json_slices.h"
+#include "base/stop.h"
 #include "base/text_lines.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "base/ascii.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -29,13 +29,12 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 ShardLabel checked(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {{}, "its label is empty"};
+  if (begin == std::string_view::npos) return {{}, {Reason::kBadLabel, "its label is empty"}};
   text = text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
   const bool control = std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
-  if (control || text.size() > kLongestLabel || !is_utf8(text))
-    return {{}, "its label is no line of text"};
+  if (control || text.size() > kLongestLabel || !is_utf8(text)) return {{}, Reason::kBadLabel};
   return {std::string(text), {}};
 }
 
@@ -63,12 +62,14 @@ std::optional<ShardLabel> label_in_json(std::string_view content) try {
     if (member == json.end()) continue;
     if (member->is_number_integer()) return checked(member->dump());
     if (member->is_string()) return checked(member->get_ref<const std::string&>());
-    return ShardLabel{{}, "the label in its .json is neither a whole number nor text"};
+    return ShardLabel{
+        {}, {Reason::kBadLabel, "the label in its .json is neither a whole number nor text"}};
   }
   return std::nullopt;
 } catch (const Error& error) {
-  if (error.kind() == ErrorKind::kCorrupt) return ShardLabel{{}, "its .json is no JSON"};
-  return ShardLabel{{}, "its .json is " + std::string(error.what())};
+  if (error.kind() == ErrorKind::kCorrupt)
+    return ShardLabel{{}, {Reason::kBadLabel, "its .json is no JSON"}};
+  return ShardLabel{{}, {Reason::kBadLabel, "its .json is " + std::string(error.what())}};
 }
 
 std::optional<std::int64_t> label_among(
@@ -123,10 +124,11 @@ std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string
     Resolved& resolved = resolved_.emplace_back();
     resolved.label = label_among(text, labels).value_or(-1);
     if (resolved.label < 0)
-      resolved.problem = text.starts_with('-') && number_in(text)
-                             ? "its label " + text + " is negative, which is no class"
-                             : "its label '" + printable(text) + "' is none of the " +
-                                   std::to_string(classes.size()) + " classes";
+      resolved.problem = {Reason::kBadLabel,
+                          text.starts_with('-') && number_in(text)
+                              ? "its label " + text + " is negative, which is no class"
+                              : "its label '" + printable(text) + "' is none of the " +
+                                    std::to_string(classes.size()) + " classes"};
   }
   return classes;
 }

@@ -7,13 +7,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "packhorse/base/reason.h"
+
 /// What the `.cls` and `.json` members of a WebDataset sample say about its class.
 namespace packhorse {
 
 /// A number or a class name.
 struct ShardLabel {
   std::string text;
-  std::string problem;  ///< why it cannot be read; then there is no text
+  Problem problem = {};  ///< why it cannot be read; then there is no text
 };
 
 ShardLabel label_in_cls(std::string_view content);
@@ -44,7 +46,7 @@ class ShardLabels {
 
   struct Resolved {
     std::int64_t label = -1;
-    std::string problem;
+    Problem problem = {};
   };
   const Resolved& resolve(std::int64_t number) const {
     return resolved_[static_cast<std::size_t>(number)];

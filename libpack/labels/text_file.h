@@ -3,8 +3,9 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 
@@ -22,5 +23,12 @@ inline constexpr const char* kConvertAdvice =
 /// kind of blank and dash alike, without blanks around it and characters that do not show. Bytes
 /// that are not UTF-8 stay as they are.
 std::string case_folded(std::string_view text);
+
+/// Class names from a text file that a person has written (--classes), one per line in the order of
+/// labels: UTF-8, with a byte order mark or without, or UTF-16 with its mark. Blanks around a name
+/// do not count. Throws Error(kUsage), naming the line, for an empty or repeated name, for one that
+/// is not UTF-8 or has control characters, and for lines that are more than names: a header, a
+/// comment, numbered or quoted names, YAML or JSON.
+std::vector<std::string> read_class_file(const std::filesystem::path& path);
 
 }  // namespace packhorse

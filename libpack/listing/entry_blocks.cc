@@ -1,4 +1,4 @@
-#include "packhorse/listing/entry_blocks.h"
+#include "listing/entry_blocks.h"
 
 #include <limits>
 #include <utility>

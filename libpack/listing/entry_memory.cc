@@ -1,8 +1,8 @@
-#include "packhorse/listing/entry_memory.h"
+#include "listing/entry_memory.h"
 
 #include <algorithm>
 
-#include "packhorse/listing/entry_blocks.h"
+#include "listing/entry_blocks.h"
 
 namespace packhorse {
 

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <numeric>
 
-#include "packhorse/base/stop.h"
-#include "packhorse/listing/entry_table.h"
+#include "base/stop.h"
+#include "listing/entry_table.h"
 
 /// Brings the entries of a table into another order, a part of them at a time: what a table holds
 /// may be far more than the memory.

@@ -1,9 +1,9 @@
-#include "packhorse/listing/entry_table.h"
+#include "listing/entry_table.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "packhorse/base/stop.h"
+#include "base/stop.h"
 
 namespace packhorse {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/option.h"
+#include "base/printable.h"
+#include "listing/listing.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/listing/listing.h"
 
 namespace packhorse {
 

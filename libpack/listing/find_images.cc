@@ -1,4 +1,3 @@
-#include "packhorse/listing/find_images.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,10 +8,10 @@
 #include <array>
 #include <cerrno>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/resources.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 /// What is common to the sources made of files on a disk.
 namespace packhorse {

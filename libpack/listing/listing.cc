@@ -1,4 +1,4 @@
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 #include <algorithm>
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse::naming {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 /// What names mean in a tree of class folders, be it on disk or in an archive.
 namespace packhorse::naming {
@@ -24,14 +24,9 @@ inline constexpr const char* kLeadsNowhere = "a link that leads nowhere";
 inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
-inline constexpr const char* kNoField = "it has no field ";
-inline constexpr const char* kNoClassFolder = "not in a class folder";
 /// Kept in manifests, as the other rules of selection.
 inline constexpr const char* kExcluded = "matches an --exclude";
-inline constexpr const char* kTooDeep = "it lies in more than 200 folders";
 inline constexpr std::size_t kMostFolders = 200;  ///< around a file
-inline constexpr const char* kTooLarge = "larger than 2 GiB, which no image is that can be read";
-inline constexpr const char* kFieldsTooLarge = "its extra fields have more than 4 GiB together";
 /// The most bytes of an image. A listing may claim any size, and what is planned counts them.
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
 
@@ -110,5 +105,11 @@ bool matches_any(const std::vector<std::string>& globs, const std::string& path)
 
 /// A glob that matches that text alone.
 std::string as_glob(std::string_view text);
+
+/// The images in a folder and those below it, by the endings of their names, in byte order,
+/// whatever the layout. NumPy files are images where there are no others. What systems and
+/// archivers leave behind is passed over, and links to folders. Throws Error(kNotFound) when there
+/// are none, Error(kIo).
+std::vector<std::filesystem::path> find_images(const std::filesystem::path& folder);
 
 }  // namespace packhorse

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "annotations/object_builder.h"
+#include "base/printable.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/targets/target_options.h"
 
 namespace packhorse {
 

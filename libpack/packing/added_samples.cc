@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hash.h"
+#include "base/printable.h"
+#include "codecs/encode.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/png_encode.h"
 
 namespace packhorse {
 

@@ -9,8 +9,8 @@
 
 #include "archive/spool.h"
 #include "packhorse/packing/dataset_writer.h"
-#include "packhorse/sources/source.h"
 #include "packing/added_labels.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

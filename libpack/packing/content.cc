@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/resources.h"
 #include "base/xxh3.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse {
 

@@ -10,7 +10,7 @@
 
 #include "base/external_sort.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

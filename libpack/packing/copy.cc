@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
+#include "formats/dataset_card.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/formats/dataset_card.h"
-#include "packing/remote_target.h"
+#include "packing/bucket_files.h"
 #include "packing/staging.h"
 
 namespace packhorse {
@@ -164,7 +164,7 @@ class Copy {
   }
 
   void to_url() {
-    RemoteTarget target(to_);
+    const BucketFiles target(to_);
     for (const auto& part : parts_) target.refuse_other(part->split, part->text);
     const bool from_url = parts_.front()->directory.remote() != nullptr;
     std::optional<Staging> staging;
@@ -190,7 +190,7 @@ class Copy {
       }
     });
     for (const auto& part : parts_) target.store_text(part->split, kSumsName, part->sums, stop_);
-    std::vector<RemoteTarget::Part> stored;
+    std::vector<BucketFiles::Part> stored;
     for (const auto& part : parts_) stored.push_back({part->split, part->manifest});
     target.end_uploads(stored);
     if (card_) target.store_text("", kCardName, *card_, stop_);

@@ -6,15 +6,17 @@
 #include <chrono>
 
 #include "annotations/extra_targets.h"
+#include "base/file.h"
+#include "base/stop.h"
+#include "codecs/image_header.h"
+#include "formats/format.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/targets/target_options.h"
 #include "packing/added_labels.h"
 #include "packing/added_samples.h"
 #include "packing/pack_job.h"
 #include "packing/staging.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 
@@ -71,41 +73,36 @@ Field caption_field(const NewSample& sample) try {
   throw Error(ErrorKind::kUsage, error.what(), {}, "give a text", std::string(sample.key));
 }
 
-/// The sample's image, by its header. Throws Error(kRejected).
-ImageInfo checked_image(const NewSample& sample, const ImageLimits& limits) {
-  const ProbeResult probe = probe_image(sample.image, limits);
+/// The sample's image, after all checks. `known`: kRaw for pixels. Throws Error(kRejected).
+ImageInfo checked_image(const NewSample& sample, const ImageInfo& known,
+                        const ImageLimits& limits) {
+  const ProbeResult probe = check_image(sample.image, known, limits, sample.path);
   if (probe.info) return *probe.info;
   throw Error(ErrorKind::kRejected, "the image cannot be packed: " + probe.reason, {},
-              probe.beyond_limits ? "raise the limit, or leave the image out"
-                                  : "give a whole image file of a kind that packs",
-              std::string(sample.key));
+              probe.beyond_limits() ? "raise the limit, or leave the image out"
+                                    : "give a whole image file of a kind that packs",
+              std::string(sample.key), probe.code);
 }
 
 /// The image that pixels are packed as. Throws Error(kUsage | kRejected).
 ImageInfo checked_pixels(const NewSample& sample, const ImageLimits& limits) {
   constexpr std::uint32_t kLongestSide = 1'000'000;  // libpng's limit
   const NewSample::PixelShape& shape = *sample.pixels;
-  const auto refuse = [&](ErrorKind kind, const std::string& what, const char* advice) {
-    throw Error(kind, what, {}, advice, std::string(sample.key));
+  const auto refuse = [&](const std::string& what, const char* advice) {
+    throw Error(ErrorKind::kUsage, what, {}, advice, std::string(sample.key));
   };
   if (shape.channels != 1 && shape.channels != 3) {
-    refuse(ErrorKind::kUsage, fmt::format("pixels of {} channels", shape.channels),
-           "give grey or RGB pixels");
+    refuse(fmt::format("pixels of {} channels", shape.channels), "give grey or RGB pixels");
   }
   if (shape.width == 0 || shape.height == 0 || shape.width > kLongestSide ||
       shape.height > kLongestSide) {
-    refuse(ErrorKind::kUsage, fmt::format("pixels of {} x {}", shape.width, shape.height),
+    refuse(fmt::format("pixels of {} x {}", shape.width, shape.height),
            "give from 1 to 1,000,000 pixels in each direction");
   }
   const std::uint64_t pixels = std::uint64_t{shape.width} * shape.height;
   if (sample.image.size() != pixels * shape.channels)
-    refuse(ErrorKind::kUsage, "the bytes are not the pixels their size says", "give all of them");
-  if (pixels > limits.pixels || pixels * shape.channels > limits.decoded_bytes) {
-    refuse(ErrorKind::kRejected,
-           fmt::format("the image cannot be packed: {} x {} pixels are beyond the limits",
-                       shape.width, shape.height),
-           "raise the limit, or leave the image out");
-  }
+    refuse("the bytes are not the pixels their size says", "give all of them");
+  checked_image(sample, {ImageKind::kRaw, shape.channels, 8, 1, shape.width, shape.height}, limits);
   return {ImageKind::kPng, shape.channels, 8, 1, shape.width, shape.height};
 }
 
@@ -134,7 +131,7 @@ class DatasetWriter::State {
     refuse_other_process();
     refuse_fields(sample);
     const ImageInfo image = sample.pixels ? checked_pixels(sample, options_.limits)
-                                          : checked_image(sample, options_.limits);
+                                          : checked_image(sample, {}, options_.limits);
     NewSample complete = sample;
     std::vector<Field> fields(sample.fields.begin(), sample.fields.end());
     std::vector<std::byte> objects;
@@ -166,6 +163,7 @@ class DatasetWriter::State {
     if (has_captions_)
       samples_->describe({.name = std::string(kCaptionField), .kind = std::string(kCaptionTarget)});
     job.source = std::move(samples_);
+    job.sink = folder_sink({}, out_, job.options.overwrite);
     if (added_ == 0)
       throw Error(ErrorKind::kUsage, "no sample was added", out_, "add the samples first");
     job.listing = job.source->list({});

@@ -1,4 +1,4 @@
-#include "packhorse/packing/option_table.h"
+#include "packing/option_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,11 @@
 #include <algorithm>
 
 #include "base/option_values.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
+#include "packing/select.h"
+#include "sources/source.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

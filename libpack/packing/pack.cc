@@ -9,15 +9,16 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/mounts.h"
+#include "base/option.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/base/version.h"
-#include "packhorse/packing/option_table.h"
+#include "packhorse/version.h"
+#include "packing/option_table.h"
 #include "packing/pack_job.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 
@@ -58,14 +59,14 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   if (placed && changes) refuse_cutting(options);
 }
 
-/// Ends a target's threads, which work in the staging directory, before its lock is let go.
-struct TargetEnd {
-  std::shared_ptr<RemoteTarget>& target;
-  ~TargetEnd() { target.reset(); }
-};
-
 fs::path staging_of(const fs::path& out, const PackOptions& options) {
   return options.staging.empty() ? staging_path(out) : options.staging;
+}
+
+std::unique_ptr<ShardSink> sink_for(const fs::path& source, const fs::path& out,
+                                    const PackOptions& options) {
+  if (is_url(out.native())) return bucket_sink(out, staging_of(out, options), options);
+  return folder_sink(source, out, options.overwrite);
 }
 
 /// Says that the list did not fit into the memory.
@@ -85,11 +86,9 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   job.options = options;
   job.source = open_source(source_path, options.source_kind, options.list);
   refuse_pixels(*job.source, options);
-  if (is_url(out.native()) && !options.dry_run) {
-    job.target = std::make_shared<RemoteTarget>(out);
-    job.target->refuse_dataset(staging_of(out, options), options.overwrite);
-  } else if (!options.dry_run) {
-    check_target(source_path, out, options.overwrite);
+  if (!options.dry_run) {
+    job.sink = sink_for(source_path, out, options);
+    job.sink->refuse_existing();
   }
   ListOptions list = options.list;
   list.stop = stop;
@@ -102,7 +101,7 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
   plan_job(job, progress, stop);
-  if (job.target && options.task) job.target->refuse_finished(shards_of(job.splits));
+  if (options.task && !options.dry_run) job.sink->refuse_finished(shards_of(job.splits));
   note_file(list.memory->written(), options.memory, job.listing);
   return job;
 }
@@ -129,6 +128,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   const auto begin = std::chrono::steady_clock::now();
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
+  std::optional<Staging> held;  // goes after the job, whose sink works in it
   PackJob job = prepare(source, out, options, *progress, stop);
   PackReport report;
   report.estimate = estimate_bytes(job.splits, job.listing, job.options);
@@ -148,20 +148,18 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     return finished();
   }
   const std::string name = name_of_job(job);
-  std::optional<Staging> held;
   const auto hold = [&]() -> Staging& {
     return held.emplace(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
                         options.staging);
   };
   hold();
-  while (!job.target && !options.overwrite && fs::exists(fs::symlink_status(out))) {
+  while (job.sink->is_taken()) {
     held.reset();  // another has published it since prepare(), and nothing is left to do here
-    check_target(source, out, options.overwrite);
+    job.sink->refuse_existing();
     hold();  // it has gone again
   }
   Staging& staging = *held;
-  const TargetEnd target_end{job.target};
-  if (job.target && (options.task || options.finish)) job.target->join(name);
+  if (options.task || options.finish) job.sink->join(name);
   report = run_job(job, out, staging, *progress, stop);
   if (const auto local = local_locks(staging.root()); local && (options.task || options.finish)) {
     report.notes.push_back("other machines do not see the locks of this storage (" + *local +

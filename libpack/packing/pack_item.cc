@@ -4,12 +4,12 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/hash.h"
+#include "base/stop.h"
 #include "codecs/described_image.h"
+#include "codecs/encode.h"
+#include "codecs/image_header.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/codecs/png_encode.h"
 #include "packhorse/targets/label_image.h"
 
 namespace packhorse {
@@ -22,14 +22,10 @@ void shrink_buffer(std::vector<std::byte>& buffer) {
   if (buffer.capacity() > kKeptCapacity) std::vector<std::byte>().swap(buffer);
 }
 
-/// When the bytes say nothing about the kind, the name may still do so.
-std::string reason_of(const ProbeResult& probe, const PackItem& item) {
-  const Bytes bytes = item.input.bytes;
-  const std::string_view named = unsupported_kind_by_name(item.entry.path);
-  const bool told = bytes.empty() || sniff_image(bytes) != ImageKind::kUnknown ||
-                    !unsupported_kind(bytes).empty();
-  if (told || named.empty()) return probe.reason;
-  return "unsupported: " + std::string(named) + ", by its name";
+/// Why an image is rejected that could not be decoded.
+Problem problem_of_pixels(const Error& error) {
+  return problem_of(
+      error, error.kind() == ErrorKind::kUnsupported ? Reason::kUnsupported : Reason::kDamaged);
 }
 
 }  // namespace
@@ -58,7 +54,7 @@ ItemPreparer::ItemPreparer(const Source& source, const SplitListing& split, cons
 void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   obey_stop();
   item.entry = split_.entries[entry];
-  item.reason.clear();
+  item.problem.clear();
   item.may_change = false;
   item.made.clear();
   item.record.clear();
@@ -70,19 +66,18 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     source_.read(split_, entry, item.input);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
-    item.reason = error.what();
+    item.problem = problem_of(error, Reason::kUnreadable);
     item.may_change = true;
     return;
   }
-  item.image = item.input.image;
-  if (item.image.kind == ImageKind::kUnknown) {
-    ProbeResult probe = probe_image(item.input.bytes, options_.limits);
-    if (!probe.info) {
-      item.reason = reason_of(probe, item);
-      return;
-    }
-    item.image = *probe.info;
+  const ProbeResult probe =
+      check_image(item.input.bytes, item.input.image, options_.limits, item.entry.path);
+  if (!probe.info) {
+    item.problem = probe.problem();
+    return;
   }
+  item.image = *probe.info;
+  bool decoding = false;
   try {
     const MaskSize size = {item.image.height, item.image.width};
     const TargetRecord* const target = find_target(kObjectsTarget);
@@ -90,12 +85,14 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     item.objects = objects.size();
     check_masks(objects, size.height, size.width);
     const ImageInfo source_image = item.image;
+    decoding = true;
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;
     item.note = made.note;
     // An image that the mode has changed was decoded for that already.
     if (options_.decode && item.stored.data() == item.input.bytes.data())
       decode_strictly(item.stored, item.image);
+    decoding = false;
     item.moved = !made.map.changes_nothing();
     if (target != nullptr)
       item.made.push_back(
@@ -103,7 +100,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     make_extras(item, entry, source_image, made.map);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
-    item.reason = error.what();
+    item.problem = decoding ? problem_of_pixels(error) : problem_of(error, Reason::kBadAnnotation);
     return;
   }
   item.hash = xxh3(item.stored);

@@ -8,9 +8,9 @@
 
 #include "packhorse/dataset/sample.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/sources/source.h"
-#include "packhorse/targets/pixel_map.h"
-#include "packhorse/transforms/transform.h"
+#include "sources/source.h"
+#include "targets/pixel_map.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 
@@ -18,7 +18,7 @@ namespace packhorse {
 struct PackItem {
   std::size_t position = 0;  ///< among the shard's entries; the caller sets it
   EntryTable::Entry entry;
-  std::string reason;       ///< why it is rejected; empty: it is not rejected
+  Problem problem;          ///< why it is rejected; empty: it is not rejected
   bool may_change = false;  ///< rejected because of the file system, not of its bytes
   ImageInfo image;
   Bytes stored;                             ///< the image as it will be stored
@@ -51,7 +51,7 @@ class ItemPreparer {
  public:
   ItemPreparer(const Source& source, const SplitListing& split, const Listing& listing,
                const PackOptions& options);
-  /// Fills everything but `position`. An input that cannot be packed is given a reason.
+  /// Fills everything but `position`. An input that cannot be packed is given a problem.
   void prepare(PackItem& item, std::size_t entry) const;
 
  private:

@@ -10,18 +10,20 @@
 #include <map>
 #include <mutex>
 
+#include "base/file.h"
+#include "base/option.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/class_list.h"
+#include "formats/format.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/base/version.h"
-#include "packhorse/dataset/class_list.h"
+#include "packhorse/version.h"
 #include "packing/pack_shard.h"
 #include "packing/receipt.h"
 #include "packing/task_note.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 
@@ -82,9 +84,8 @@ std::vector<ShardJob> shard_jobs(const PackJob& job, const Staging& staging, std
     make_directories(staging.receipts(name));
     jobs.push_back({*job.source, job.listing, split.listing, split.plan, job.options, job.keep_keys,
                     staging.data(name), staging.receipts(name), tokens, read_ahead});
-    if (!job.target) continue;
-    jobs.back().is_stored = [&name, target = job.target.get()](const ShardRecord& record) {
-      return target->holds(name, {record.file, record.bytes, record.sha256});
+    jobs.back().is_stored = [&name, sink = job.sink.get()](const ShardRecord& record) {
+      return sink->holds(name, record);
     };
   }
   return jobs;
@@ -134,29 +135,21 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
     const ShardJob& one = shards[split];
     ShardOutcome& outcome = job.splits[split].outcomes[shard];
     outcome = pack_shard(one, shard, progress, stop);
-    // What may change is not stored before it is published: nothing there can be replaced.
-    if (!job.target || outcome.may_change) return;
-    const fs::path receipt = job.options.task ? one.receipts / receipt_name_of(shard) : fs::path();
-    const bool here = fs::exists(data_path_of(one, shard));
-    if (here || !receipt.empty())  // else it is there
-      job.target->add(one.split.split, one.data, here ? outcome.record : ShardRecord(), receipt,
-                      stop);
+    job.sink->add(staging, {one.split.split, shard, outcome}, stop);
   });
-  if (job.target) job.target->finish();
+  job.sink->finish();
 }
 
-/// Stores what pack_shards() has left here.
-void store_rest(const PackJob& job, const Staging& staging, const std::stop_token& stop) {
+/// Hands over what pack_shards() had to hold back.
+void settle_rest(const PackJob& job, const Staging& staging, const std::stop_token& stop) {
   for (const SplitWork& split : job.splits) {
-    const std::string& name = split.listing.split;
     for (std::size_t shard = 0; shard < split.outcomes.size(); ++shard) {
       const ShardOutcome& outcome = split.outcomes[shard];
-      if (!outcome.may_change) continue;
-      settle_receipt(staging.receipts(name) / receipt_name_of(shard));
-      job.target->add(name, staging.data(name), outcome.record, {}, stop);
+      if (outcome.may_change)
+        job.sink->settle(staging, {split.listing.split, shard, outcome}, stop);
     }
   }
-  job.target->finish();
+  job.sink->finish();
 }
 
 /// Collects the shards that tasks have packed.
@@ -168,36 +161,31 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
       todo.emplace_back(s, shard);
   }
   const std::vector<ShardJob> shards = shard_jobs(job, staging, 1, nullptr);
-  if (job.target) {
-    for (const SplitWork& split : job.splits)
-      job.target->bring_all(staging, split.listing.split, split.plan.shards());
-  }
+  job.sink->bring_all(staging, shards_of(job.splits));
   std::mutex mutex;
   std::vector<std::pair<std::size_t, std::size_t>> missing;
-  for_each_shard(job.options.jobs > 0 ? job.options.jobs : available_cpus(), todo,
-                 [&](std::size_t split, std::size_t shard) {
-                   const StopScope scope(stop);
-                   obey_stop();
-                   const ShardJob& one = shards[split];
-                   auto kept = kept_shard(one, shard, progress);
-                   // What lies here may be from before another machine packed it again.
-                   if (!kept && job.target &&
-                       job.target->bring(staging, one.split.split, shard, data_path_of(one, shard)))
-                     kept = kept_shard(one, shard, progress);
-                   if (kept) {
-                     ShardOutcome& outcome = job.splits[split].outcomes[shard];
-                     outcome = std::move(*kept);
-                     // What is not here is there, or it would not be kept.
-                     if (job.target && fs::exists(data_path_of(one, shard)))
-                       job.target->add(one.split.split, one.data, outcome.record, {}, stop);
-                   } else {
-                     const std::scoped_lock lock(mutex);
-                     missing.emplace_back(split, shard);
-                   }
-                 });
-  if (job.target) job.target->finish();
+  for_each_shard(
+      job.options.jobs > 0 ? job.options.jobs : available_cpus(), todo,
+      [&](std::size_t split, std::size_t shard) {
+        const StopScope scope(stop);
+        obey_stop();
+        const ShardJob& one = shards[split];
+        auto kept = kept_shard(one, shard, progress);
+        // What lies here may be from before another machine packed it again.
+        if (!kept && job.sink->bring(staging, one.split.split, shard, data_path_of(one, shard)))
+          kept = kept_shard(one, shard, progress);
+        if (kept) {
+          ShardOutcome& outcome = job.splits[split].outcomes[shard];
+          outcome = std::move(*kept);
+          job.sink->add(staging, {one.split.split, shard, outcome}, stop);
+        } else {
+          const std::scoped_lock lock(mutex);
+          missing.emplace_back(split, shard);
+        }
+      });
+  job.sink->finish();
   if (missing.empty()) return;
-  if (job.target && job.target->clear_if_finished(shards_of(job.splits))) {
+  if (job.sink->clear_if_finished(shards_of(job.splits))) {
     throw Error(ErrorKind::kExists, "another machine has finished the dataset", staging.root(),
                 "remove this directory if it holds nothing of another dataset");
   }
@@ -228,27 +216,18 @@ std::map<std::string, std::size_t> other_versions(const PackJob& job) {
   return shards;
 }
 
-/// How many shards a task has packed and not stored at the URL.
-std::size_t held_back(const PackJob& job) {
-  std::size_t shards = 0;
-  if (!job.target || !job.options.task) return shards;
-  for (const SplitWork& split : job.splits)
-    for (const ShardOutcome& outcome : split.outcomes) shards += outcome.may_change ? 1u : 0u;
-  return shards;
-}
-
 /// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
-  const auto fieldless = static_cast<std::size_t>(std::count_if(
-      rejects.begin(), rejects.end(),
-      [](const Reject& reject) { return reject.reason.starts_with(naming::kNoField); }));
+  const auto fieldless = static_cast<std::size_t>(
+      std::count_if(rejects.begin(), rejects.end(),
+                    [](const Reject& reject) { return reject.code == Reason::kNoField; }));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
     return spelled(
         "give `optional_field_from=` instead of `field_from=` if not every image has the field, or "
         "add the missing files");
   const auto outside = static_cast<std::size_t>(
       std::count_if(rejects.begin(), rejects.end(),
-                    [](const Reject& reject) { return reject.reason == naming::kNoClassFolder; }));
+                    [](const Reject& reject) { return reject.code == Reason::kNoClassFolder; }));
   if (outside == 0 || 2 * outside < rejects.size()) return {};
   return spelled(
       "move the images that lie beside the class folders into them, leave those out with "
@@ -262,17 +241,17 @@ void write_rejects(PackReport& report, const Staging& staging) {
   write_file(report.rejects_file, as_bytes(rejects_text(report.rejects)));
 }
 
-/// What the disk must hold of a dataset of `estimate` bytes: of one at a URL, some shards.
+/// What the disk must hold of a dataset of `estimate` bytes: where shards leave it, some of them.
 std::uint64_t needed_here(const PackJob& job, std::uint64_t estimate) {
-  if (!job.target) return estimate;
   std::size_t shards = 0;
   for (const SplitWork& split : job.splits)
     for (std::size_t shard = 0; shard < split.plan.shards(); ++shard)
       shards += is_mine(job.options, shard) ? 1u : 0u;
   const auto jobs =
       static_cast<std::size_t>(job.options.jobs > 0 ? job.options.jobs : available_cpus());
-  const std::size_t here = jobs + RemoteTarget::kMostHere;
-  return shards <= here ? estimate : estimate / shards * here;
+  const std::size_t waiting = job.sink->most_waiting();
+  if (shards <= waiting || shards - waiting <= jobs) return estimate;
+  return estimate / shards * (waiting + jobs);
 }
 
 /// Says who packs which shards.
@@ -351,7 +330,7 @@ void account(PackReport& report, const PackJob& job) {
     const std::string prefix = folder.empty() ? "" : printable(folder) + "/";
     add_skips(split.listing.skips, prefix);
     for (Reject& reject : split.rejects())
-      report.rejects.push_back({prefix + reject.path, std::move(reject.reason)});
+      report.rejects.push_back({prefix + reject.path, {reject.code, std::move(reject.reason)}});
     for (std::size_t shard = 0; shard < split.plan.shards(); ++shard) {
       const ShardOutcome& outcome = split.outcomes[shard];
       if (is_mine(job.options, shard)) ++report.shards;
@@ -376,12 +355,6 @@ void account(PackReport& report, const PackJob& job) {
                                        shards, shards == 1 ? "" : "s", made_by,
                                        shards == 1 ? "was" : "were", version()));
   }
-  if (const std::size_t held = held_back(job); held > 0) {
-    report.notes.push_back(
-        fmt::format("{} shard{} not stored, as samples in them could not be "
-                    "read: run this task again",
-                    held, held == 1 ? " was" : "s were"));
-  }
   report.advice = advice_about(report.rejects);
   report.accounting.seen = job.listing.seen();
   report.accounting.rejected = report.rejects.size();
@@ -403,16 +376,22 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
   }
   account(report, job);
   if (options.task) {
+    if (const std::size_t held = job.sink->held_back(); held > 0) {
+      report.notes.push_back(
+          fmt::format("{} shard{} not stored, as samples in them could not be "
+                      "read: run this task again",
+                      held, held == 1 ? " was" : "s were"));
+    }
     // Another machine may have packed the same share, and one more may have finished the dataset:
     // what was stored here since has come too late for it to be removed there.
-    if (job.target) job.target->clear_if_finished(shards_of(job.splits));
+    job.sink->clear_if_finished(shards_of(job.splits));
     return report;
   }
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
-    if (job.target) store_rest(job, staging, stop);
+    settle_rest(job, staging, stop);
     publish_splits(job.splits, job.listing, options, out, image_mode(*job.source, options), staging,
-                   job.target.get(), stop, report);
+                   *job.sink, stop, report);
   } else if (report.accounting.packed == 0) {
     staging.discard();
   } else {

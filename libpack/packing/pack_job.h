@@ -10,7 +10,8 @@
 
 #include "packhorse/packing/pack.h"
 #include "packing/publish.h"
-#include "packing/remote_target.h"
+#include "packing/select.h"
+#include "packing/shard_sink.h"
 #include "packing/staging.h"
 
 namespace packhorse {
@@ -23,7 +24,7 @@ struct PackJob {
   Selection selection;
   bool keep_keys = false;  ///< samples keep the keys and the order of their source
   std::vector<SplitWork> splits;
-  std::shared_ptr<RemoteTarget> target;  ///< of a dataset at a URL
+  std::unique_ptr<ShardSink> sink;  ///< where the shards go; none in a dry run
 };
 
 /// An image mode and its settings, as the manifest names them.

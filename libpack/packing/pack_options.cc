@@ -2,8 +2,10 @@
 
 #include <charconv>
 
+#include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

@@ -7,14 +7,15 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/printable.h"
+#include "base/stop.h"
 #include "base/stream_file.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/packing/option_table.h"
+#include "packing/option_table.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
 
@@ -213,10 +214,10 @@ class ShardPacker {
 
   void write_item(PackItem& item) {
     ++progress_.samples;
-    if (!item.reason.empty()) {
+    if (!item.problem.empty()) {
       ++progress_.rejected;
       outcome_.may_change = outcome_.may_change || item.may_change;
-      outcome_.rejects.push_back({printable(item.entry.path), std::move(item.reason)});
+      outcome_.rejects.emplace_back(printable(item.entry.path), std::move(item.problem));
       return;
     }
     if (!writer_) {
@@ -234,6 +235,9 @@ class ShardPacker {
     index_.add_unplaced(row);
     if (!item.note.empty()) ++outcome_.notes[std::string(item.note)];
     outcome_.objects.add(item.objects, item.turned);
+    outcome_.counts.payload_bytes += item.stored.size();
+    ++outcome_.counts.labels[row.label];
+    outcome_.counts.kinds.insert(row.image.kind);
     outcome_.bytes_in += item.bytes_in();
     progress_.bytes += item.bytes_in();
     item.shrink();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -11,9 +12,9 @@
 #include "packhorse/base/progress.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/packing/plan.h"
-#include "packhorse/sources/source.h"
+#include "packing/plan.h"
 #include "packing/read_ahead.h"
+#include "sources/source.h"
 
 namespace packhorse {
 
@@ -44,9 +45,17 @@ std::string receipt_name_of(std::size_t shard);
 /// Where the data file of shard number `shard` is made.
 std::filesystem::path data_path_of(const ShardJob& job, std::size_t shard);
 
+/// What the manifest says of the samples in a shard, counted as they are written.
+struct ShardCounts {
+  std::uint64_t payload_bytes = 0;               ///< of the images as they are stored
+  std::map<std::int64_t, std::uint64_t> labels;  ///< label -> samples
+  std::set<ImageKind> kinds;
+};
+
 /// A finished shard. `record.samples == 0`: all its inputs were rejected, and no file was written.
 struct ShardOutcome {
   ShardRecord record;
+  ShardCounts counts;
   std::uint64_t bytes_in = 0;
   std::vector<Reject> rejects;
   std::map<std::string, std::uint64_t> notes;  ///< counts of the transform's notes

@@ -7,12 +7,12 @@
 #include <chrono>
 #include <utility>
 
-#include "base/unnamed_file.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/scratch_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/version.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/version.h"
 #include "packing/receipt.h"
 #include "packing/task_note.h"
 

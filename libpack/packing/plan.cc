@@ -1,4 +1,4 @@
-#include "packhorse/packing/plan.h"
+#include "packing/plan.h"
 
 namespace packhorse {
 

@@ -5,10 +5,10 @@
 
 #include "annotations/sample_targets.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "codecs/image_header.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/codecs/image_header.h"
 #include "packing/pack_job.h"
 #include "packing/reasons.h"
 
@@ -103,8 +103,8 @@ PackPreview preview_of(const std::vector<SplitWork>& splits, const std::vector<s
   preview.splits_left_out = splits.size() - preview.splits.size();
   count_classes(splits, preview, report.classes.size());
   Reasons rejects, skips;
-  for (const Reject& reject : report.rejects) rejects.add(reject.reason, reject.path);
-  for (const Skip& skip : report.skips) skips.add(skip.rule, skip.path);
+  for (const Reject& reject : report.rejects) rejects.add(reject);
+  for (const Skip& skip : report.skips) skips.add(skip);
   preview.rejects = rejects.most_frequent(preview.reject_reasons_left_out);
   std::uint64_t few = 0;  // rules are constants of this program
   preview.skips = skips.most_frequent(few);
@@ -136,7 +136,7 @@ class TargetsLook {
       const std::string& prefix = split_.prefix();
       problems.push_back({prefix.empty() ? printable(split_.entries.path_of(entry))
                                          : printable(prefix + '/' + split_.entries.path_of(entry)),
-                          error.what()});
+                          problem_of(error, Reason::kBadAnnotation)});
     }
   }
 
@@ -230,7 +230,7 @@ PackPreview::Targets preview_targets(const Source& source, const Listing& listin
             [](const Reject& a, const Reject& b) { return a.path < b.path; });
   all.rejected = problems.size();
   Reasons reasons;
-  for (const Reject& problem : problems) reasons.add(problem.reason, problem.path);
+  for (const Reject& problem : problems) reasons.add(problem);
   all.problems = reasons.most_frequent(all.problem_reasons_left_out);
   return all;
 }

@@ -6,15 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/printable.h"
+#include "dataset/class_list.h"
+#include "dataset/shard_index.h"
+#include "formats/dataset_card.h"
 #include "formats/exported_files.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/base/version.h"
-#include "packhorse/dataset/class_list.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/formats/dataset_card.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 
@@ -30,8 +31,8 @@ std::vector<Reject> SplitWork::rejects() const {
   return all;
 }
 
-RemoteTarget::Splits shards_of(const std::vector<SplitWork>& splits) {
-  RemoteTarget::Splits shards;
+ShardSink::Splits shards_of(const std::vector<SplitWork>& splits) {
+  ShardSink::Splits shards;
   for (const SplitWork& split : splits)
     shards.emplace_back(split.listing.split, split.plan.shards());
   return shards;
@@ -53,6 +54,25 @@ namespace {
 FileRecord publish_text(const fs::path& directory, std::string_view name, const std::string& text) {
   write_file(directory / name, as_bytes(text));
   return {std::string(name), text.size(), sha256(as_bytes(text))};
+}
+
+/// Adds what was counted as a shard was written. Throws Error(kCorrupt | kIo) when its index is not
+/// as long as it was then, or a label is no class.
+void count_shard(const ShardOutcome& outcome, const fs::path& data, Manifest& manifest,
+                 std::set<ImageKind>& kinds) {
+  const fs::path index = data / outcome.record.index;
+  std::error_code code;
+  if (fs::file_size(index, code) != outcome.record.index_bytes || code)
+    throw Error(ErrorKind::kCorrupt, "a finished shard's index is gone, or has changed", index,
+                "run the same command again");
+  manifest.payload_bytes += outcome.counts.payload_bytes;
+  for (const auto& [label, samples] : outcome.counts.labels) {
+    if (label < 0 || static_cast<std::uint64_t>(label) >= manifest.class_samples.size())
+      throw Error(ErrorKind::kCorrupt, "a finished shard has a label that is no class", index,
+                  "remove the staging directory, and run the same command again");
+    manifest.class_samples[static_cast<std::size_t>(label)] += samples;
+  }
+  kinds.insert(outcome.counts.kinds.begin(), outcome.counts.kinds.end());
 }
 
 /// Writes everything but dataset.json, whose presence makes it a dataset. Adds the kinds of the
@@ -85,12 +105,7 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
     ShardRecord record = outcome.record;
     record.first_sample = manifest.samples;
     manifest.samples += record.samples;
-    const ShardIndex index(data / record.index);
-    for (std::size_t i = 0; i < index.size(); ++i) {
-      manifest.payload_bytes += index.range(i).length;
-      ++manifest.class_samples.at(static_cast<std::size_t>(index.label(i)));
-      kinds.insert(index.image(i).kind);
-    }
+    count_shard(outcome, data, manifest, kinds);
     manifest.shards.push_back(std::move(record));
   }
   const std::vector<Reject> rejects = split.rejects();
@@ -147,23 +162,12 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
     report.bytes_out += fs::file_size(root / kCardName);
 }
 
-void publish_afar(RemoteTarget& target, const std::vector<SplitWork>& splits,
-                  const std::filesystem::path& out, Staging& staging, const std::stop_token& stop,
-                  const PackReport& report) {
-  std::vector<RemoteTarget::Part> parts;
-  for (const PackedSplit& split : report.splits) parts.push_back({split.split, split.manifest});
-  target.publish(staging, parts, stop);
-  // Before the staging directory goes: without it, a run that died would not be gone on with.
-  target.clear(shards_of(splits));
-  staging.remove_behind(out);
-}
-
 }  // namespace
 
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const fs::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    RemoteTarget* target, const std::stop_token& stop, PackReport& report) {
+                    ShardSink& sink, const std::stop_token& stop, PackReport& report) {
   remove_stale(splits, staging);
   std::vector<CardPart> parts;
   for (const SplitWork& split : splits) {
@@ -177,11 +181,7 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   seal(report, staging, parts);
   report.id = joint_id(report.splits);
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  if (target != nullptr) {
-    publish_afar(*target, splits, out, staging, stop, report);
-  } else {
-    staging.publish(options.overwrite);
-  }
+  sink.publish(staging, report.splits, shards_of(splits), stop);
   report.published = true;
 }
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "packhorse/packing/pack.h"
-#include "packhorse/packing/plan.h"
 #include "packing/pack_shard.h"
-#include "packing/remote_target.h"
+#include "packing/plan.h"
+#include "packing/shard_sink.h"
 #include "packing/staging.h"
 
 namespace packhorse {
@@ -32,18 +32,19 @@ struct SplitWork {
   std::vector<ShardOutcome> outcomes;
 };
 
-RemoteTarget::Splits shards_of(const std::vector<SplitWork>& splits);
+ShardSink::Splits shards_of(const std::vector<SplitWork>& splits);
 
-/// The rejects as text, one JSON object a line: {"path", "reason"}.
+/// The rejects as text, one JSON object a line: {"path", "reason"}. It is a part of the dataset,
+/// and of its id: codes would change the id of a dataset that is packed again.
 std::string rejects_text(const std::vector<Reject>& rejects);
 
 /// Turns the finished shards in the staging directory into datasets, publishes them, and completes
 /// `report`. `image`: the mode and settings the images were made with. Throws Error(kInterrupted)
 /// if a stop was requested before the one rename that publishes.
-/// `target`: of a dataset at a URL, where all shards are then; else nullptr.
+/// The sink has all shards.
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const std::filesystem::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    RemoteTarget* target, const std::stop_token& stop, PackReport& report);
+                    ShardSink& sink, const std::stop_token& stop, PackReport& report);
 
 }  // namespace packhorse

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "packhorse/base/stop.h"
-#include "packhorse/sources/source.h"
+#include "base/stop.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

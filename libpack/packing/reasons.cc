@@ -19,10 +19,11 @@ std::string without_digits(std::string text) {
 
 }  // namespace
 
-void Reasons::add(std::string_view reason, const std::string& path) {
-  PackPreview::Reason& one = by_kind_[without_digits(std::string(reason))];
+void Reasons::add(Reason code, std::string_view words, const std::string& path) {
+  PackPreview::Reason& one = by_kind_[{code, without_digits(std::string(words))}];
   if (one.count++ == 0) {
-    one.reason = reason;
+    one.code = code;
+    one.reason = words;
     one.path = path;
   }
 }

@@ -1,10 +1,10 @@
 #include "packing/receipt.h"
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 
@@ -13,6 +13,29 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = OrderedExactJson;
+
+/// Throws as JSON does, and Error(kCorrupt) for counts that are not of `samples`.
+ShardCounts counts_in(const Json& json, std::uint64_t samples) {
+  ShardCounts counts;
+  counts.payload_bytes = json.at("payload_bytes");
+  json.at("labels").get_to(counts.labels);
+  json.at("kinds").get_to(counts.kinds);
+  std::uint64_t labelled = 0;
+  for (const auto& [label, count] : counts.labels) {
+    if (label < 0 || count > samples - labelled)
+      throw Error(ErrorKind::kCorrupt, "its labels are not those of its samples");
+    labelled += count;
+  }
+  if (labelled != samples || (!counts.kinds.empty() && *counts.kinds.rbegin() > kLastImageKind))
+    throw Error(ErrorKind::kCorrupt, "its counts are not those of its samples");
+  return counts;
+}
+
+Reject reject_in(const Json& json) {
+  const auto code = parse_reason(json.at(2).get_ref<const std::string&>());
+  if (!code) throw Error(ErrorKind::kCorrupt, "a reject has no known code");
+  return {json.at(0), Problem(*code, json.at(1))};
+}
 
 bool unchanged(const ShardRecord& record, const fs::path& data,
                const std::function<bool(const ShardRecord&)>& is_stored) {
@@ -29,7 +52,8 @@ bool unchanged(const ShardRecord& record, const fs::path& data,
 void write_receipt(const fs::path& receipt, const std::string& inputs,
                    const ShardOutcome& outcome) {
   Json rejects = Json::array();
-  for (const Reject& reject : outcome.rejects) rejects.push_back({reject.path, reject.reason});
+  for (const Reject& reject : outcome.rejects)
+    rejects.push_back({reject.path, reject.reason, code_of(reject.code)});
   const ShardRecord& record = outcome.record;
   const Json json = {{"version", version()},
                      {"inputs", inputs},
@@ -38,6 +62,9 @@ void write_receipt(const fs::path& receipt, const std::string& inputs,
                      {"index_bytes", record.index_bytes},
                      {"sha256", record.sha256},
                      {"index_sha256", record.index_sha256},
+                     {"payload_bytes", outcome.counts.payload_bytes},
+                     {"labels", outcome.counts.labels},
+                     {"kinds", outcome.counts.kinds},
                      {"bytes_in", outcome.bytes_in},
                      {"may_change", outcome.may_change},
                      {"notes", outcome.notes},
@@ -75,8 +102,8 @@ bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::
   json.at("objects").get_to(outcome.objects.objects);
   json.at("images_without_objects").get_to(outcome.objects.images_without);
   json.at("images_turned").get_to(outcome.objects.images_turned);
-  for (const Json& reject : json.at("rejects"))
-    outcome.rejects.push_back({reject.at(0), reject.at(1)});
+  outcome.counts = counts_in(json, record.samples);
+  for (const Json& reject : json.at("rejects")) outcome.rejects.push_back(reject_in(reject));
   return record.samples == 0 || unchanged(record, data, is_stored);
 } catch (const Json::exception&) {
   return false;

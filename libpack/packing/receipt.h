@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "packhorse/base/json.h"
+#include "base/json.h"
 #include "packing/pack_shard.h"
 
 /// A receipt says what a finished shard in the staging directory was made from and what came of it,

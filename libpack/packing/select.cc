@@ -1,4 +1,4 @@
-#include "packhorse/packing/select.h"
+#include "packing/select.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <set>
 #include <tuple>
 
+#include "base/printable.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packing/content.h"
 
 namespace packhorse {

@@ -3,9 +3,11 @@
 
 #include <bit>
 
+#include "base/file.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packing/pack_job.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

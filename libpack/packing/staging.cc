@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/mounts.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "packing/task_note.h"

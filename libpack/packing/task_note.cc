@@ -8,11 +8,11 @@
 #include <chrono>
 #include <utility>
 
-#include "base/unnamed_file.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/process.h"
+#include "base/scratch_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/process.h"
 
 namespace packhorse {
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/shard_index.h"
 #include "listing/field_names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "packing/staging.h"

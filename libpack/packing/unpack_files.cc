@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/file.h"
+#include "dataset/shard_index.h"
+#include "image/npy.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse {
 

@@ -4,10 +4,11 @@
 
 #include "annotations/write/notation_writer.h"
 #include "annotations/write/yolo_writer.h"
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/resources.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packing/unpack_files.h"
 

@@ -1,8 +1,7 @@
-#include "packhorse/reports/files_report.h"
-
 #include <nlohmann/json.hpp>
 
 #include "packhorse/dataset/packed_dataset.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

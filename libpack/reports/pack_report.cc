@@ -1,9 +1,8 @@
-#include "packhorse/reports/pack_report.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 
@@ -18,8 +17,10 @@ constexpr std::size_t kNames = 8;  ///< classes that the preview names
 
 ReportJson json_of(const std::vector<PackPreview::Reason>& reasons) {
   ReportJson json = ReportJson::array();
-  for (const PackPreview::Reason& one : reasons)
+  for (const PackPreview::Reason& one : reasons) {
     json.push_back({{"reason", one.reason}, {"count", one.count}, {"example", one.path}});
+    if (one.code != Reason::kNone) json.back()["code"] = code_of(one.code);
+  }
   return json;
 }
 
@@ -104,7 +105,8 @@ ReportJson to_json(const PackReport& report) {
                       {"shards", split.manifest.shards.size()}});
   }
   for (const Reject& reject : report.rejects)
-    rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
+    rejects.push_back(
+        {{"path", reject.path}, {"reason", reject.reason}, {"code", code_of(reject.code)}});
   for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
   for (const DuplicateGroup& group : report.duplicates) duplicates.push_back(to_json(group));
   ReportJson json = {
@@ -142,7 +144,10 @@ std::string pack_log_text(const PackReport& report) {
   std::string text;
   const auto add = [&](ReportJson line) { text += json_line(std::move(line)); };
   for (const Reject& reject : report.rejects)
-    add({{"event", "reject"}, {"path", reject.path}, {"reason", reject.reason}});
+    add({{"event", "reject"},
+         {"path", reject.path},
+         {"reason", reject.reason},
+         {"code", code_of(reject.code)}});
   for (const Skip& skip : report.skips)
     add({{"event", "skip"}, {"path", skip.path}, {"rule", skip.rule}});
   for (const DuplicateGroup& group : report.duplicates) {

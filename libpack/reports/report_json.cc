@@ -1,9 +1,8 @@
-#include "packhorse/reports/report_json.h"
+#include "reports/report_json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
+#include "base/printable.h"
 
 namespace packhorse {
 

@@ -1,8 +1,7 @@
-#include "packhorse/reports/summary_report.h"
-
 #include <nlohmann/json.hpp>
 
 #include "packhorse/base/option.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

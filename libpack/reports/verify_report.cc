@@ -1,13 +1,12 @@
-#include "packhorse/reports/verify_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -3,16 +3,18 @@
 #include <filesystem>
 #include <string>
 
-#include "packhorse/sources/source.h"
+#include "sources/folder_look.h"
 #include "sources/layout/source_contents.h"
+#include "sources/source.h"
 
-/// The kinds of source, each in a folder of its own: what tells it, and what opens it.
+/// The kinds of source, each in a folder of its own: what tells it, and what opens it. All look at
+/// a path by one FolderLook.
 namespace packhorse {
 
 /// A dataset that packhorse wrote, in any format, or a directory of such datasets, one for each
 /// split. Samples come in their stored order, with their keys.
 namespace packed {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace packed
 
@@ -22,7 +24,7 @@ inline constexpr SourceKind kPackedSource = {"packed", "a dataset packhorse wrot
 /// WebDataset shards, whoever wrote them: one tar (plain or compressed), a folder of them, or a
 /// pattern like "shards/train-{000000..000146}.tar".
 namespace webdataset {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 
 /// What the first members of an archive look like.
@@ -40,7 +42,7 @@ inline constexpr SourceKind kWebDatasetSource = {"webdataset",
 /// Arrays of pixels with an array of labels for each: a .npz, or a folder of .npy and .npz files.
 /// Each image is read as a PNG of the same pixels.
 namespace arrays {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace arrays
 
@@ -51,7 +53,7 @@ inline constexpr SourceKind kArraysSource = {
 /// One archive file of class folders or of class archives: zip, or tar, plain or compressed with
 /// gzip, zstd or xz. Nothing is ever extracted under a name that is in the archive.
 namespace archive_file {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace archive_file
 
@@ -61,7 +63,7 @@ inline constexpr SourceKind kArchiveSource = {
 
 /// A list file: one row for each sample, with its path, its label and its extra fields.
 namespace list_file {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 bool may_name_urls(const std::filesystem::path& path);
 }  // namespace list_file
@@ -75,7 +77,7 @@ inline constexpr SourceKind kListSource = {
 /// the folder of each split. Captions are read where each of these has a `captions_NAME.json`
 /// beside it.
 namespace coco {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace coco
 
@@ -89,10 +91,10 @@ inline constexpr SourceKind kCocoSource = {
 /// Folders of images with Hugging Face's `metadata.jsonl` that says which objects are in them: one
 /// in the folder of each split, or one for all.
 namespace hf {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 /// Throws Error(kUsage), with the readings, where there are labels of the images, too.
-void refuse_labels_too(const std::filesystem::path& path);
+void refuse_labels_too(const std::filesystem::path& path, FolderLook& look);
 }  // namespace hf
 
 inline constexpr SourceKind kHfSource = {
@@ -105,7 +107,7 @@ inline constexpr SourceKind kHfSource = {
 /// Images with labels of YOLO, and the data.yaml that names both: the file itself, or a folder that
 /// holds it.
 namespace yolo {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 /// The images in the folder `source` that the file `data` names.
 std::unique_ptr<Source> open(const std::filesystem::path& source,
@@ -120,7 +122,7 @@ inline constexpr SourceKind kYoloSource = {
 /// are called; or XML files beside the images, in folders of splits or in none. There may be
 /// folders around it alone (VOCdevkit/VOC2012).
 namespace voc {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace voc
 
@@ -129,7 +131,7 @@ inline constexpr SourceKind kVocSource = {"voc", "a folder of Pascal VOC", voc::
 /// A folder of class folders, at any depth, or a folder of split folders ("train", "val", ...) that
 /// hold class folders.
 namespace folder {
-bool probe(const std::filesystem::path& path);
+bool probe(const std::filesystem::path& path, FolderLook& look);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
 /// Refusals tell those readings, too.
 std::unique_ptr<Source> open_with(const std::filesystem::path& path,

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "archive/payloads.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -1,15 +1,15 @@
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 #include <algorithm>
 #include <array>
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/choices.h"
+#include "base/file.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "sources/annotated/annotated_kind.h"
 #include "sources/annotated/annotated_readings.h"
 #include "sources/kinds.h"
@@ -52,6 +52,11 @@ std::span<const SourceKind> all_sources() {
   return kSources;
 }
 
+bool is_source(const SourceKind& kind, const fs::path& path) {
+  FolderLook look;
+  return kind.probe(path, look);
+}
+
 bool may_name_urls(const fs::path& source) {
   return std::ranges::any_of(all_sources(), [&](const SourceKind& kind) {
     return kind.may_name_urls != nullptr && kind.may_name_urls(source);
@@ -61,9 +66,10 @@ bool may_name_urls(const fs::path& source) {
 namespace {
 
 /// The kind of source that the options imply; empty when they imply none.
-std::string_view kind_by_options(const fs::path& path, const ListOptions& options) {
+std::string_view kind_by_options(const fs::path& path, const ListOptions& options,
+                                 FolderLook& look) {
   std::error_code code;
-  if (options.split_folders && !options.split_folders->empty() && is_shard_folder(path))
+  if (options.split_folders && !options.split_folders->empty() && is_shard_folder(path, look))
     return kFolderSource.name;
   if (!options.labels.empty() && fs::is_regular_file(path, code) &&
       !ListFile::has_list_name(path) && webdataset::holds_bare_images(path)) {
@@ -202,15 +208,17 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
-  const std::string_view by_options = named.empty() ? kind_by_options(path, options) : named;
-  const std::string_view wanted = by_options.empty() ? annotated_kind(path, options) : by_options;
+  FolderLook look;
+  const std::string_view by_options = named.empty() ? kind_by_options(path, options, look) : named;
+  const std::string_view wanted =
+      by_options.empty() ? annotated_kind(path, options, look) : by_options;
   std::string kinds;
   std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {
     // A folder is a source whatever it holds, so what holds none that can be read is told before.
-    if (wanted.empty() && kind.name == kFolderSource.name) refuse_unread_files(path);
+    if (wanted.empty() && kind.name == kFolderSource.name) refuse_unread_files(path, look);
     // Only a probe that is asked for may refuse what it cannot tell.
-    if (wanted.empty() ? !is_annotated(kind) && kind.probe(path) : kind.name == wanted) {
+    if (wanted.empty() ? !is_annotated(kind) && kind.probe(path, look) : kind.name == wanted) {
       if (options.fields.key_dot && kind.name != kWebDatasetSource.name)
         throw Error(
             ErrorKind::kUsage,

@@ -9,12 +9,13 @@
 #include "archive/archive_scan.h"
 #include "base/ascii.h"
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "codecs/image_header.h"
+#include "formats/foreign_shard.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/formats/foreign_shard.h"
+#include "sources/folder_look.h"
 
 namespace packhorse {
 
@@ -215,14 +216,16 @@ struct Found {
 /// Looks through a folder and those in it for its first such file. Nothing where an image or an
 /// archive turns up, or more than can be looked at quickly: a folder of class folders ends it at
 /// the first image.
-class Look {
+class UnreadLook {
  public:
+  explicit UnreadLook(FolderLook& look) : look_(look) {}
+
   Found through(const fs::path& root) {
     folders_.push_back({root, 0});
     while (!folders_.empty() && !ended_) {
       const auto [folder, depth] = std::move(folders_.front());
       folders_.pop_front();
-      look_in(folder, [&, depth = depth](const fs::directory_entry& entry) {
+      look_.look_in(folder, [&, depth = depth](const fs::directory_entry& entry) {
         take(entry, depth);
         return !ended_;
       });
@@ -249,17 +252,18 @@ class Look {
     }
   }
 
+  FolderLook& look_;
   std::deque<std::pair<fs::path, int>> folders_;
   std::size_t entries_ = 0;
   bool ended_ = false;
   Found found_;
 };
 
-Found find_unread(const fs::path& path) {
+Found find_unread(const fs::path& path, FolderLook& look) {
   std::error_code code;
   try {
     if (fs::is_regular_file(path, code)) return {judge(path).unread, path};
-    if (fs::is_directory(path, code)) return Look().through(path);
+    if (fs::is_directory(path, code)) return UnreadLook(look).through(path);
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): who reads the folder says so
   }
   return {};
@@ -267,8 +271,8 @@ Found find_unread(const fs::path& path) {
 
 }  // namespace
 
-void refuse_unread_files(const fs::path& path) {
-  const Found found = find_unread(path);
+void refuse_unread_files(const fs::path& path, FolderLook& look) {
+  const Found found = find_unread(path, look);
   if (found.kind == nullptr) return;
   const bool folder = found.file != path;
   const std::string advice =

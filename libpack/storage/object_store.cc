@@ -1,4 +1,4 @@
-#include "packhorse/storage/object_store.h"
+#include "storage/object_store.h"
 
 #include <future>
 #include <memory>

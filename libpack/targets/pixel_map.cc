@@ -1,4 +1,4 @@
-#include "packhorse/targets/pixel_map.h"
+#include "targets/pixel_map.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,6 +98,23 @@ Objects map_objects(Objects objects, const PixelMap& map, MaskSize from) {
   }
   map_masks(objects, map, from);
   return objects;
+}
+
+LabelImage map_labels(const LabelImage& image, const PixelMap& map, std::uint8_t outside) {
+  const std::uint32_t width = map.turn.swap ? map.height : map.width;
+  const std::uint32_t height = map.turn.swap ? map.width : map.height;
+  LabelImage mapped{width, height, std::vector<std::uint8_t>(std::size_t{width} * height, outside)};
+  std::size_t at = 0;
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x, ++at) {
+      const Point from = map.undo({x + .5, y + .5});
+      const double column = std::floor(from.x), row = std::floor(from.y);
+      if (column < 0 || row < 0 || column >= image.width || row >= image.height) continue;
+      mapped.labels[at] =
+          image.at(static_cast<std::uint32_t>(column), static_cast<std::uint32_t>(row));
+    }
+  }
+  return mapped;
 }
 
 }  // namespace packhorse

@@ -1,6 +1,6 @@
 #include "transforms/jpeg_planes.h"
 
-#include "packhorse/codecs/colour_rows.h"
+#include "codecs/colour_rows.h"
 
 namespace packhorse::transforms {
 

@@ -2,11 +2,10 @@
 #include <cstring>
 
 #include "codecs/codec.h"
+#include "codecs/encode.h"
 #include "image/picture.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/png_encode.h"
-#include "packhorse/codecs/webp_encode.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "codecs/colour_rows.h"
 #include "image/picture.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/colour_rows.h"
 #include "transforms/area.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codecs/colour_rows.h"
+#include "jpeg/decode/marker_segments.h"
 #include "jpeg/encode/forward_dct.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/jpeg/segments.h"
 #include "transforms/jpeg_planes.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

@@ -1,7 +1,7 @@
+#include "jpeg/decode/marker_segments.h"
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/jpeg/segments.h"
-#include "transforms/transforms.h"
+#include "transforms/transform.h"
 
 namespace packhorse::transforms {
 

@@ -1,14 +1,13 @@
-#include "packhorse/transforms/transform.h"
+#include "transforms/transform.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <sstream>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "transforms/transforms.h"
 
 namespace packhorse {
 

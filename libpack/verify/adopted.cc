@@ -2,11 +2,14 @@
 
 #include <unordered_map>
 
+#include "base/hash.h"
+#include "dataset/class_list.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
+#include "formats/foreign_shard.h"
 #include "labels/shard_labels.h"
 #include "listing/names.h"
-#include "packhorse/base/hash.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "dataset/shard_index.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

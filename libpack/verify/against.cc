@@ -11,16 +11,17 @@
 #include <tuple>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "base/numbers_by_hash.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/walkers/finding_kind.h"
@@ -250,9 +251,9 @@ class Comparison {
     bytes_ += item.bytes_in();
     const std::string path = printable(item.entry.path);
     const std::optional<std::size_t> sample = samples_->find(path);
-    if (!sample) return not_there(path, item.reason);
+    if (!sample) return not_there(path, item.problem.text);
     seen_[*sample] = 1;
-    if (!item.reason.empty()) return no_longer_packed(*sample, path, item.reason);
+    if (!item.problem.empty()) return no_longer_packed(*sample, path, item.problem.text);
     const PackedDataset::Place at = dataset_.place(*sample);
     const auto held = dataset_.index(at.shard);
     const ShardIndex& index = *held;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/xxh3.h"
 #include "base/zstd_frame.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
 
 namespace packhorse {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "dataset/shard_index.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

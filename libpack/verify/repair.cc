@@ -7,16 +7,16 @@
 #include <mutex>
 #include <set>
 
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/class_list.h"
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/class_list.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
@@ -243,7 +243,8 @@ class Repair {
         write_file(staging.data("") / kClassesName,
                    as_bytes(class_list_text(again.listing.classes)));
       } else if (file.file == kRejectsName) {
-        write_file(staging.data("") / kRejectsName, as_bytes(rejects_again(again, split)));
+        write_file(staging.data("") / kRejectsName,
+                   as_bytes(rejects_text(rejects_again(again, split))));
       } else {
         shards.insert(number_of(file.file));
       }
@@ -283,7 +284,7 @@ class Repair {
     return {};
   }
 
-  std::string rejects_again(const Replay& again, const SplitListing& split) const {
+  std::vector<Reject> rejects_again(const Replay& again, const SplitListing& split) const {
     std::vector<Reject> rejects = split.rejects;
     std::mutex mutex;
     const ItemPreparer preparer(*again.source, split, again.listing, again.options);
@@ -292,14 +293,14 @@ class Repair {
       PackItem item;
       for (std::size_t i = begin; i < end; ++i) {
         preparer.prepare(item, i);
-        if (item.reason.empty()) continue;
+        if (item.problem.empty()) continue;
         const std::scoped_lock lock(mutex);
-        rejects.push_back({printable(item.entry.path), item.reason});
+        rejects.push_back({printable(item.entry.path), item.problem});
       }
     });
     std::sort(rejects.begin(), rejects.end(),
               [](const Reject& a, const Reject& b) { return a.path < b.path; });
-    return rejects_text(rejects);
+    return rejects;
   }
 
   [[noreturn]] void refuse(const std::string& file) const {

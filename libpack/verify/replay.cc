@@ -4,9 +4,10 @@
 #include <array>
 #include <charconv>
 
+#include "base/option.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/packing/select.h"
+#include "packing/select.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

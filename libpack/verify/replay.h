@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "listing/listing.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/packing/pack.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -1,5 +1,3 @@
-#include "packhorse/verify/serve_walks.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -18,8 +16,9 @@
 #include <new>
 
 #include "adopting/describe.h"
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
+#include "packhorse/verify/verify.h"
 #include "verify/shard.h"
 #include "walkers/walk_protocol.h"
 

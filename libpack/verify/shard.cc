@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
 #include "verify/payload_check.h"
 
 namespace packhorse {

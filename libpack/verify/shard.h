@@ -9,9 +9,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "packhorse/dataset/dataset_directory.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/shard_index.h"
 #include "packhorse/verify/verify.h"
 #include "verify/meter.h"
 #include "verify/shard_copies.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/manifest.h"
 

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/file.h"
-#include "packhorse/dataset/dataset_directory.h"
 
 namespace packhorse {
 

@@ -2,13 +2,13 @@
 #include <optional>
 #include <vector>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "codecs/described_image.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/formats/format.h"
 #include "verify/adopted.h"
 #include "verify/payload_check.h"
 #include "verify/shard.h"

@@ -9,14 +9,14 @@
 #include <set>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 #include "verify/shard.h"
 
 namespace packhorse {

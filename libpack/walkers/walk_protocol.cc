@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "packhorse/base/json.h"
+#include "base/json.h"
 #include "packhorse/walkers/finding_kind.h"
 
 namespace packhorse {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "packhorse/formats/foreign_shard.h"
+#include "formats/foreign_shard.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/walkers/finding_kind.h"
 

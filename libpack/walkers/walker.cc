@@ -11,8 +11,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/process.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/process.h"
 
 namespace packhorse {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/walkers/walkers.h"
 #include "walkers/walk_protocol.h"
 

@@ -4,18 +4,21 @@ import builtins
 
 
 class Error(Exception):
-    """What failed, and where: `path` and `key` (of a sample) may be empty. `advice` says what to do next."""
+    """What failed, and where: `path` and `key` (of a sample) may be empty. `advice` says what to do next.
 
-    def __init__(self, what: str, path: str = "", advice: str = "", key: str = ""):
+    `code` says why a sample is rejected, as `Reject.code`; it is empty where the error is not about one.
+    """
+
+    def __init__(self, what: str, path: str = "", advice: str = "", key: str = "", code: str = ""):
         super().__init__(what)
-        self.what, self.path, self.advice, self.key = what, path, advice, key
+        self.what, self.path, self.advice, self.key, self.code = what, path, advice, key, code
 
     def __str__(self) -> str:
         where = f"\n  where: {self.path}" if self.path else ""
         return self.what + where + (f"\n  next:  {self.advice}" if self.advice else "")
 
     def __reduce__(self):
-        return type(self), (self.what, self.path, self.advice, self.key)
+        return type(self), (self.what, self.path, self.advice, self.key, self.code)
 
 
 class UsageError(Error, ValueError):

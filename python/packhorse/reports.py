@@ -20,10 +20,11 @@ class _Report:
 
 @dataclass(frozen=True)
 class Reject:
-    """An input that could not be packed, by its path in the source."""
+    """An input that could not be packed, by its path in the source; docs/packing.md lists the codes."""
 
     path: str
     reason: str
+    code: str
 
 
 @dataclass(frozen=True)

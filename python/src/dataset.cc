@@ -3,9 +3,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "codecs/band_rows.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/codecs/band_rows.h"
 #include "packhorse/reader/pixel_format.h"
 #include "watched_call.h"
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "bindings.h"
 #include "dataset.h"
+#include "loader/targets_reader.h"
 #include "packhorse/reader/targets.h"
-#include "packhorse/reader/targets_reader.h"
+#include "targets/pixel_map.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

@@ -3,9 +3,10 @@
 #include <exception>
 #include <vector>
 
+#include "base/option.h"
+#include "base/printable.h"
 #include "bindings.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
 
 namespace packhorse::python {
 
@@ -46,7 +47,8 @@ void raise(const Error& error) {
   const nb::object raised = type(file_system_text(spelled(error.what())),
                                  file_system_text(without_secrets(error.path().native())),
                                  file_system_text(spelled(error.advice())),
-                                 file_system_text(without_secrets(error.key())));
+                                 file_system_text(without_secrets(error.key())),
+                                 nb::str(std::string(code_of(error.reason())).c_str()));
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 

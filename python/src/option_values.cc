@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 
 namespace packhorse::python {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/option.h"
 #include "bindings.h"
-#include "packhorse/base/option.h"
 
 /// Keyword arguments as values of a table's options.
 namespace packhorse::python {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "bindings.h"
-#include "packhorse/packing/option_table.h"
 #include "packhorse/targets/objects.h"
 #include "packhorse/targets/run_lengths.h"
+#include "packing/option_table.h"
 
 /// The parts of packhorse._pack, which packs and verifies. Paths come as bytes (os.fsencode), since
 /// file names may be no text; reports go out as the JSON that the commands print.

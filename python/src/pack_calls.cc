@@ -1,13 +1,15 @@
 #include <nlohmann/json.hpp>
 
+#include "base/choices.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "others_run.h"
 #include "pack_bindings.h"
 #include "packhorse/adopting/adopt.h"
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/files_report.h"
-#include "packhorse/reports/pack_report.h"
+#include "remote_opener.h"
+#include "reports/reports.h"
+#include "sources/source.h"
 #include "watched_call.h"
 
 namespace packhorse::python {
@@ -124,3 +126,17 @@ void bind_pack(nb::module_& module) {
 }
 
 }  // namespace packhorse::python
+
+NB_MODULE(_pack, module) {
+  nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
+  packhorse::python::translate_errors();
+  static constexpr packhorse::OptionSpelling kKeywords = {packhorse::python::pack_keyword_text,
+                                                          packhorse::python::call_text};
+  packhorse::spell_options(&kKeywords);
+  packhorse::python::bind_options(module);
+  packhorse::python::bind_pack(module);
+  packhorse::python::bind_inspect(module);
+  packhorse::python::bind_writer(module);
+  packhorse::python::bind_remote_opener(module);
+  packhorse::python::OthersRun::stay_at_exit(module);
+}

@@ -4,8 +4,7 @@
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/reports/summary_report.h"
-#include "packhorse/reports/verify_report.h"
+#include "reports/reports.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

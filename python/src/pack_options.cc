@@ -1,7 +1,7 @@
+#include "labels/text_file.h"
 #include "option_values.h"
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
-#include "packhorse/labels/class_file.h"
 
 namespace packhorse::python {
 

@@ -5,7 +5,7 @@
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/dataset_writer.h"
-#include "packhorse/reports/pack_report.h"
+#include "reports/reports.h"
 #include "watched_call.h"
 
 namespace packhorse::python {

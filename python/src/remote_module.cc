@@ -1,10 +1,11 @@
+
+#include "base/stop.h"
 #include "bindings.h"
+#include "dataset/remote_files.h"
 #include "option_values.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/storage/cache.h"
 #include "packhorse/storage/remote.h"
 #include "remote_opener.h"
+#include "storage/dataset/remote_table.h"
 
 namespace packhorse::python {
 

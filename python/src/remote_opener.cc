@@ -1,6 +1,6 @@
 #include "remote_opener.h"
 
-#include "packhorse/base/stop.h"
+#include "base/stop.h"
 
 namespace packhorse::python {
 

@@ -4,7 +4,7 @@
 
 #include <stop_token>
 
-#include "packhorse/dataset/remote_files.h"
+#include "dataset/remote_files.h"
 
 /// packhorse._remote speaks to storage; each of the other modules has a copy of the library of its
 /// own, which is given that module's opener, so that libcurl is loaded only where a URL is opened.

@@ -5,10 +5,10 @@
 #include <stop_token>
 #include <utility>
 
+#include "base/stop.h"
 #include "bindings.h"
 #include "others_run.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse::python {
 

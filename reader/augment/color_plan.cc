@@ -1,4 +1,3 @@
-#include "augment/color_plan.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/permutation.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
 #include "packhorse/reader/augment.h"
 
 namespace packhorse::reader {

@@ -11,9 +11,9 @@
 #include "augment/steps/color_jitter.h"
 #include "augment/steps/photometric_distort.h"
 #include "augment/steps/random_erasing.h"
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
+#include "base/hash.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
 
 namespace packhorse::reader {
 

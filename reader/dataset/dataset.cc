@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/choices.h"
 #include "dataset/dataset_kinds.h"
-#include "packhorse/base/choices.h"
+#include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse::reader {
 

@@ -1,5 +1,5 @@
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/reader/dataset.h"
 
 namespace packhorse::reader {

@@ -1,6 +1,8 @@
+#include "dataset/dataset_directory.h"
 #include "dataset/dataset_kinds.h"
+#include "dataset/remote_files.h"
+#include "dataset/shard_index.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse::reader {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::reader {

@@ -1,4 +1,4 @@
-#include "packhorse/reader/simulated_storage.h"
+#include "dataset/simulated_storage.h"
 
 #include <sys/prctl.h>
 

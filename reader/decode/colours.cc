@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string>
 
+#include "codecs/band_rows.h"
+#include "image/npy.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/band_rows.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse::reader {
 

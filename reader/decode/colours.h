@@ -1,8 +1,8 @@
 #pragma once
 
+#include "codecs/colour_rows.h"
 #include "decode/pixels.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/codecs/colour_rows.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/decode.h"
 

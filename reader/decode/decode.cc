@@ -6,13 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "codecs/image_header.h"
 #include "decode/colours.h"
 #include "decode/jpeg_decoder.h"
-#include "decode/jpeg_slice.h"
 #include "decode/resample.h"
 #include "decode/warp.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::reader {
 

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "decode/colours.h"
-#include "decode/jpeg_slice.h"
 #include "packhorse/base/error.h"
 #include "packhorse/jpeg/decoder.h"
 

@@ -1,10 +1,9 @@
-#include "decode/jpeg_slice.h"
-
 #include <algorithm>
 #include <cstring>
 
-#include "packhorse/jpeg/roi_layout.h"
-#include "packhorse/jpeg/segments.h"
+#include "decode/jpeg_decoder.h"
+#include "jpeg/decode/marker_segments.h"
+#include "jpeg/decode/roi_layout.h"
 
 namespace packhorse::reader {
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "dataset/dataset_kinds.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse::reader {
 
@@ -14,7 +14,7 @@ namespace {
 /// The kind of source whose annotations lie in a file for all images; empty where none do.
 std::string_view annotated_kind(const fs::path& path) {
   for (const SourceKind& kind : all_sources())
-    if (kind.has_annotation_file && kind.probe(path)) return kind.name;
+    if (kind.has_annotation_file && is_source(kind, path)) return kind.name;
   return {};
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
 
 namespace packhorse::reader {
 

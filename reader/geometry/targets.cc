@@ -10,7 +10,7 @@
 #include "geometry/placed_masks.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/label_image.h"
-#include "packhorse/targets/pixel_map.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse::reader {
 

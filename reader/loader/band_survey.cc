@@ -7,9 +7,9 @@
 #include <string>
 #include <tuple>
 
+#include "codecs/band_rows.h"
+#include "codecs/image_header.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/band_rows.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::reader {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
+#include "order/order.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/reader/order.h"
 
 namespace packhorse::reader {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "loader/targets_reader.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/reader/targets.h"
-#include "packhorse/reader/targets_reader.h"
 
 namespace packhorse::reader {
 

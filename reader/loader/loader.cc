@@ -6,17 +6,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/resources.h"
+#include "base/stop.h"
+#include "codecs/image_header.h"
 #include "loader/band_survey.h"
+#include "loader/latency.h"
 #include "loader/ring.h"
 #include "loader/sample_maker.h"
 #include "loader/slot_pool.h"
 #include "loader/storage_prefetcher.h"
+#include "loader/targets_reader.h"
+#include "order/order.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
 
 namespace packhorse::reader {

@@ -11,10 +11,10 @@
 
 #include "loader/composer.h"
 #include "loader/ring.h"
+#include "loader/targets_reader.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
 
 namespace packhorse::reader {

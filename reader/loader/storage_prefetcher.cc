@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "packhorse/base/stop.h"
+#include "base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse::reader {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "order/order.h"
 #include "packhorse/reader/dataset.h"
-#include "packhorse/reader/order.h"
 
 namespace packhorse::reader {
 

@@ -1,9 +1,9 @@
-#include "packhorse/reader/targets_reader.h"
+#include "loader/targets_reader.h"
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::reader {
 

@@ -2,9 +2,10 @@
 
 #include <cmath>
 
+#include "base/resources.h"
+#include "measure/knee.h"
+#include "measure/measurement.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/reader/measure.h"
 
 namespace packhorse::reader {
 

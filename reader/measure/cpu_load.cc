@@ -1,4 +1,4 @@
-#include "packhorse/reader/cpu_load.h"
+#include "measure/cpu_load.h"
 
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 #include <sstream>
 #include <string>
 
+#include "base/resources.h"
+#include "measure/measurement.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/reader/measure.h"
 
 namespace packhorse::reader {
 

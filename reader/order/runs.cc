@@ -1,4 +1,4 @@
-#include "packhorse/reader/runs.h"
+#include "order/runs.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "packhorse/reader/shuffle_quality.h"
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include "order/order.h"
 
 namespace packhorse::reader {
 

@@ -125,7 +125,7 @@ def written(bench, page, marker, *options):
 
 
 def test_damages_are_judged_by_packhorse_and_by_others(tmp_path):
-    page = shutil.copy(ROOT / "docs/reliability.md", tmp_path / "page.md")
+    page = shutil.copy(ROOT / "docs/measured/reliability.md", tmp_path / "page.md")
     options = ["--flips", 20, "--cuts", 4, "--formats", "wds", "lmdb", "--jobs", 1, "--photos", SHAPES / "val"]
     new, old = written("reliability", page, "reliability", *options, "--scratch", tmp_path)
     assert new == old and len(new) == 2

@@ -685,7 +685,8 @@ def test_a_damaged_annotation_is_counted_listed_and_decides_as_a_damaged_image_d
     assert reject["path"].endswith("train-0.jpg") and words in reject["reason"]
     preview = pack(tmp_path / "source", tmp_path / "out", "--dry-run", *options).json["preview"]["targets"]
     (problem,) = preview["problems_by_reason"]
-    assert problem == {"reason": reject["reason"], "count": 1, "example": reject["path"]} and preview["rejected"] == 1
+    assert problem == {"reason": reject["reason"], "count": 1, "example": reject["path"], "code": "bad-annotation"}
+    assert preview["rejected"] == 1 and reject["code"] == "bad-annotation"
     said = packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--dry-run", *options).out
     assert f"  would reject 1, e.g. {reject['path']}: {reject['reason']}\n" in said
     assert "note: 1 rejected, 0 allowed: nothing would be published" in said

@@ -17,6 +17,7 @@ from python_support import (
     FAILED,
     FORMATS,
     PACKHORSE,
+    ROOT,
     SHAPES,
     USAGE,
     balanced,
@@ -327,6 +328,10 @@ def test_help_names_subcommands_and_formats_with_an_example_and_the_version_the_
         assert re.search(rf"\b{word}\b", text), word
     lines = packhorse("--version").out.splitlines()
     assert re.fullmatch(r"packhorse \d+\.\d+\.\d+", lines[0])
+    header = (ROOT / "libpack/include/packhorse/version.h").read_text()
+    macros = dict(re.findall(r'#define PACKHORSE_(VERSION\w*) "?([\d.]+)', header))
+    assert lines[0] == f"packhorse {macros['VERSION']}"
+    assert macros["VERSION"] == ".".join(macros[f"VERSION_{part}"] for part in ("MAJOR", "MINOR", "PATCH"))
     libraries = [line.split()[0] for line in lines[1:]]
     assert {"wds", "lmdb", "hdf5", "openssl", "tbb", "xxhash", "libjpeg-turbo"} <= set(libraries)
     assert all(re.search(r"\d", line) for line in lines)

@@ -2,8 +2,8 @@
 // there are several formats.
 #include <algorithm>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "shards.h"
 
 namespace packhorse {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/zstd_frame.h"
 #include "concat/concat.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::test {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/formats/format.h"
+#include "formats/format.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 

@@ -1,6 +1,6 @@
 """Makes each system call of packhorse fail once, and from then on, kills and stops it at each, and lets each allocation fail.
 
-    python tests/fault/fault_loop.py                      all of it: see docs/reliability.md
+    python tests/fault/fault_loop.py                      all of it: see docs/measured/reliability.md
     python tests/fault/fault_loop.py --stride 50          every 50th
     python tests/fault/fault_loop.py --only pack-wds,fsync,EIO
 

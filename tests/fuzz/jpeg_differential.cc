@@ -17,9 +17,9 @@
 #include <cstring>
 #include <optional>
 
+#include "base/file.h"
 #include "guarded.h"
-#include "packhorse/base/file.h"
-#include "packhorse/jpeg/coefficients.h"
+#include "jpeg/decode/coefficients.h"
 #include "seeds.h"
 #include "verdict.h"
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "codecs/encode.h"
+#include "dataset/shard_index.h"
 #include "formats/lmdb/layout.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/codecs/png_encode.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/targets/class_set.h"
 #include "packhorse/targets/objects.h"
@@ -22,6 +22,7 @@
 #include "storage/cache/runs_header.h"
 #include "support/archives.h"
 #include "support/image_files.h"
+#include "transforms/transform.h"
 #include "verdict.h"
 #include "walkers/walk_protocol.h"
 

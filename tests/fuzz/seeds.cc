@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/transforms/transform.h"
+#include "base/file.h"
+#include "codecs/image_header.h"
+#include "transforms/transform.h"
 
 namespace packhorse::fuzz {
 

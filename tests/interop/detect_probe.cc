@@ -20,9 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
+#include "models/archs.h"
 #include "packhorse/trainer/checkpoint/weights.h"
-#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/boxes.h"
 #include "tasks/detect/family.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 #include "packhorse/reader/loader.h"
 
 namespace {

@@ -13,7 +13,8 @@
 #include <span>
 #include <string>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 
 namespace {

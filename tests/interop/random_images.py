@@ -31,8 +31,7 @@ from python_support import DONE, paths, run
 
 AT_ONCE = 2000
 PROGRAMS = {"heic": ("heif-enc", "heif-convert"), "jxl": ("cjxl", "djxl")}
-# HEIC only where it is asked for: docs/image_kinds.md says what libheif 1.15 does with damaged ones.
-KINDS = ("png", "webp", "tiff", "bmp", "pnm", "gif", "jpeg", "avif", "npy", "jxl")
+KINDS = ("png", "webp", "tiff", "bmp", "pnm", "gif", "jpeg", "avif", "npy", "heic", "jxl")
 PNM = ("pbm", "pgm", "ppm", "plain")
 MOST = {"avif": 3}  # levels apart: versions of libavif round differently where the matrix of colours is unusual
 Image.MAX_IMAGE_PIXELS = None

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "augment/color_plan.h"
+#include "augment/color_steps.h"
 #include "augment/steps/color_jitter.h"
 #include "augment/steps/photometric_distort.h"
 #include "augment/steps/random_erasing.h"

@@ -169,6 +169,8 @@ def test_rejects_are_an_error_with_the_report_and_logged_but_not_printed(tmp_pat
     assert report.rejected == len(report.rejects) > 0 and not report.published
     assert f"{report.rejected} of {report.seen} inputs were rejected, 0 allowed" in str(raised.value)
     assert report.rejects[0].path in caplog.text and report.rejects[0].reason in caplog.text
+    assert {reject.code for reject in report.rejects} == {"too-many-pixels", "damaged", "not-an-image", "empty-file"}
+    assert raised.value.code == ""  # it is about many
     events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert sum(event["event"] == "reject" for event in events) == report.rejected
     assert not (tmp_path / "out").exists()

@@ -2,6 +2,7 @@
 
 import io
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -253,6 +254,24 @@ def test_an_exception_in_progress_leaves_nothing(tmp_path):
     with pytest.raises(LookupError, match="enough"):
         writer.finish()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_image_says_why_by_the_code_of_a_reject(tmp_path):
+    images = [
+        (b"", "empty-file"),
+        (b"not an image", "not-an-image"),
+        (photo()[:-100], "damaged"),
+        (b"8BPS" + bytes(100), "unsupported"),
+        (np.zeros((50, 51, 3), np.uint8), "too-many-pixels"),
+    ]
+    with packhorse.Writer(tmp_path / "out", format="wds", max_pixels=2_500) as writer:
+        writer.add(np.zeros((50, 50), np.uint8), "a")
+        for image, code in images:
+            with pytest.raises(packhorse.errors.RejectedError, match="cannot be packed") as raised:
+                writer.add(image, "a")
+            assert raised.value.code == code
+            assert pickle.loads(pickle.dumps(raised.value)).code == code
+    assert writer.report.packed == 1
 
 
 def test_images_that_do_not_decode_are_rejects(tmp_path):

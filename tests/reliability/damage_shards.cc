@@ -21,11 +21,11 @@
 #include <optional>
 #include <sstream>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/verify/serve_walks.h"
 #include "packhorse/verify/verify.h"
 
 namespace packhorse {

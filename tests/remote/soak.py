@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Long runs against what goes wrong on the way and in the cache, and their counts.
 
-    .venv/bin/python tests/remote/soak.py                                  # both, as docs/reliability.md has them
+    .venv/bin/python tests/remote/soak.py                                  # both, as docs/measured/reliability.md has them
     .venv/bin/python tests/remote/soak.py --only faults --goal 200         # a short one
-    .venv/bin/python tests/remote/soak.py --write docs/reliability.md
+    .venv/bin/python tests/remote/soak.py --write docs/measured/reliability.md
 
 `faults`: an epoch of CIFAR-10's training pictures, in random order from a web server, with nothing kept, so that nearly
 every picture is a request; a share of the requests meets a fault. Every batch must be that of the disk. Repeated with

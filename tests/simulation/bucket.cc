@@ -5,8 +5,8 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "base/hash.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/hash.h"
 
 namespace packhorse::simulation {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "dataset/remote_files.h"
+#include "dataset/shard_index.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/dataset/shard_index.h"
 #include "packhorse/storage/remote.h"
 #include "simulation/operator.h"
 #include "simulation/scenarios.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "simulation/disk.h"
 
 namespace packhorse::simulation {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "simulation/scenarios.h"
 
 namespace packhorse::simulation {

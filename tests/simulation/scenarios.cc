@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 #include "packhorse/storage/remote.h"
 
 namespace packhorse::simulation {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "simulation/disk.h"
 #include "simulation/scenarios.h"
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/url.h"
-#include "packhorse/storage/object_store.h"
+#include "base/hash.h"
+#include "dataset/url.h"
 #include "simulation/operator.h"
 #include "simulation/scenarios.h"
+#include "storage/object_store.h"
 
 namespace packhorse::simulation {
 

@@ -1,10 +1,10 @@
 #include "made_dataset.h"
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/class_list.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/sources/source.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "dataset/class_list.h"
+#include "dataset/shard_index.h"
+#include "sources/source.h"
 #include "support.h"
 
 namespace packhorse::test {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/format.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/formats/format.h"
 
 /// Makes datasets sample by sample, without a source to pack.
 namespace packhorse::test {

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
 #include "support.h"
 
 namespace packhorse::test {

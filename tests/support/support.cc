@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
+#include "base/file.h"
+#include "base/hash.h"
 
 namespace packhorse::test {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::program {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 
 /// Checks for values of options. They show in the help like CLI11's own, and say what to give
 /// instead of what they refuse.

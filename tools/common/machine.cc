@@ -4,8 +4,8 @@
 
 #include <fstream>
 
+#include "base/resources.h"
 #include "common/storage.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse::program {
 

@@ -12,7 +12,9 @@
 #include "listing/names.h"
 #include "packhorse/labels/class_file.h"
 #include "packhorse/reader/loader.h"
+#include "labels/text_file.h"
 #include "packhorse/storage/remote.h"
+#include "storage/dataset/remote_table.h"
 
 namespace packhorse::program {
 

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/packing/option_table.h"
+#include "packhorse/base/error.h"
+#include "packing/option_table.h"
 
 /// Options of the library's tables on the command line.
 namespace packhorse::program {
@@ -56,7 +57,17 @@ void add_bands(CLI::App& app, ImageLimits& limits, const std::string& heading,
                CLI::Option* needed = nullptr);
 
 /// "--short-side 256", "packhorse pack SOURCE OUT --limit 7": how these programs' users give
-/// options and commands (packhorse/base/option.h).
+/// options and commands (base/option.h).
 extern const OptionSpelling kShellSpelling;
+
+/// The Error(kUsage) for a command line that `app` has refused. `words`: the command line without
+/// the program's name.
+Error usage_error(CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& words);
+
+/// Throws Error(kUsage) for values that CLI11 takes for others or for nothing given: empty ones,
+/// which would act as if the option had not been given, negative and octal numbers, and numbers
+/// that are too large.
+void check_values(const CLI::App& app);
 
 }  // namespace packhorse::program

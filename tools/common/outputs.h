@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "packhorse/base/output_file.h"
+#include "base/output_file.h"
 
 /// Options that name a file to write.
 namespace packhorse::program {

@@ -21,11 +21,14 @@
 #include <system_error>
 #include <thread>
 
+#include "base/byte_size.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "base/process.h"
+#include "base/stop.h"
 #include "common/options.h"
 #include "common/terminal.h"
-#include "common/usage.h"
 #include "help/help_files.h"
-#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"
 #include "packhorse/base/output_file.h"

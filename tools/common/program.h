@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/reports/report_json.h"
+#include "reports/report_json.h"
 
 /// What packhorse and packhorse-train share: subcommands, exit codes, the wording of errors, and
 /// signals.
@@ -32,7 +32,7 @@ class Command {
  public:
   virtual ~Command() = default;
   virtual void setup(CLI::App& app) = 0;
-  /// The thread's work obeys `stop` (packhorse/base/stop.h), which comes with SIGINT or SIGTERM:
+  /// The thread's work obeys `stop` (base/stop.h), which comes with SIGINT or SIGTERM:
   /// within 2 s in whatever it does.
   virtual int run(const std::stop_token& stop) = 0;
 };

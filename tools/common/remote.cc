@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/file.h"
 #include "common/options.h"
 #include "common/program.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/storage/cache.h"
+#include "storage/dataset/remote_table.h"
 
 namespace packhorse::program {
 

@@ -7,6 +7,7 @@
 
 #include "packhorse/reader/metrics.h"
 #include "packhorse/storage/remote.h"
+#include "storage/dataset/remote_table.h"
 
 namespace packhorse::program {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "common/program.h"
-#include "packhorse/reader/simulated_storage.h"
+#include "dataset/simulated_storage.h"
 
 /// Simulated storage on the command line and in reports.
 namespace packhorse::program {

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
 
 namespace packhorse::program {
 

@@ -1,5 +1,3 @@
-#include "common/usage.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,9 +5,10 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/choices.h"
+#include "base/printable.h"
 #include "common/checks.h"
-#include "packhorse/base/choices.h"
-#include "packhorse/base/printable.h"
+#include "common/options.h"
 
 namespace packhorse::program {
 

@@ -16,9 +16,9 @@
 #include <opencv2/imgproc.hpp>
 #include <span>
 
+#include "base/output_file.h"
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/codecs/png_encode.h"
 
 namespace packhorse::drawing {
 

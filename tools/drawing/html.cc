@@ -2,8 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include "base/printable.h"
 #include "drawing/draw_objects.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::drawing {
 

@@ -3,7 +3,7 @@
 #include <opencv2/core.hpp>
 
 #include "packhorse/targets/objects.h"
-#include "packhorse/targets/pixel_map.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse::drawing {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "packhorse/base/byte_size.h"
-#include "packhorse/base/file.h"
+#include "base/byte_size.h"
+#include "base/file.h"
 
 namespace packhorse::help {
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "bench/augments.h"
+#include "base/output_file.h"
+#include "bench/request.h"
 #include "bench/run.h"
 #include "commands.h"
 #include "common/checks.h"
@@ -12,7 +13,6 @@
 #include "common/remote.h"
 #include "common/storage.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
 
 namespace packhorse {
 

@@ -6,12 +6,13 @@
 #include <ctime>
 #include <memory>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/terminal.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/storage/cache.h"
+#include "packhorse/storage/remote.h"
 #include "storage/cache/run_cache.h"
 
 namespace packhorse {

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/packing/copy.h"
-#include "packhorse/reports/files_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -3,12 +3,12 @@
 
 #include <map>
 
+#include "base/byte_size.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/diff.h"
-#include "packhorse/base/byte_size.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse {

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "base/byte_size.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/terminal.h"
+#include "dataset/shard_index.h"
 #include "packhorse/analysis/duplicates.h"
-#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "shared/request.h"
 
 namespace packhorse {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/files_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

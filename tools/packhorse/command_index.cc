@@ -1,15 +1,16 @@
 #include <fmt/format.h>
 
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
+#include "formats/foreign_shard.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/pack_report.h"
+#include "reports/reports.h"
 #include "shared/pack_text.h"
 
 namespace packhorse {

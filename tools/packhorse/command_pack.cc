@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/packing/pack_status.h"
-#include "packhorse/reports/pack_report.h"
-#include "packhorse/transforms/transform.h"
+#include "reports/reports.h"
 #include "shared/pack_text.h"
 #include "shared/request.h"
+#include "sources/source.h"
+#include "transforms/transform.h"
 
 namespace packhorse {
 

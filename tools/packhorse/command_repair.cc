@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "commands.h"
 #include "common/options.h"
 #include "common/terminal.h"

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/terminal.h"
 #include "inspect/summary_text.h"
 #include "packhorse/analysis/dataset_stats.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/summary_report.h"
+#include "reports/reports.h"
 #include "shared/request.h"
 
 namespace packhorse {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/remote.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/packing/unpack.h"
-#include "packhorse/reports/files_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

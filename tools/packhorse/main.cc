@@ -2,12 +2,12 @@
 
 #include <array>
 
+#include "codecs/codec_versions.h"
 #include "commands.h"
 #include "common/program.h"
-#include "packhorse/base/version.h"
-#include "packhorse/codecs/codec_versions.h"
-#include "packhorse/formats/library_versions.h"
-#include "packhorse/verify/serve_walks.h"
+#include "formats/library_versions.h"
+#include "packhorse/verify/verify.h"
+#include "packhorse/version.h"
 
 namespace {
 

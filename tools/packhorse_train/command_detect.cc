@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "commands.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/terminal.h"
+#include "dataset/url.h"
 #include "detect_outputs.h"
+#include "labels/text_file.h"
+#include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/url.h"
-#include "packhorse/labels/class_file.h"
-#include "packhorse/listing/find_images.h"
 #include "packhorse/trainer/train/detect.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"

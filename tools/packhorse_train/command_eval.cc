@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "common/options.h"
 #include "common/outputs.h"
@@ -7,8 +9,6 @@
 #include "common/terminal.h"
 #include "detection_page.h"
 #include "packhorse/analysis/detection_scores.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
 

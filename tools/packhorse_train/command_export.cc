@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
+#include "base/output_file.h"
 #include "commands.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/trainer/train/export.h"
+#include "packhorse/trainer/train/model_file.h"
 #include "recipe_options.h"
 
 namespace packhorse::trainer {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
@@ -13,7 +14,6 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/fit.h"
 #include "recipe_options.h"
-#include "watch_command_options.h"
 
 namespace packhorse::trainer {
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/output_file.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
@@ -10,10 +11,8 @@
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
-#include "measure_options.h"
+#include "measure/measure.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/trainer/measure/inputs.h"
 #include "recipe_options.h"
 #include "report_json.h"
 

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/storage.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reader/measure.h"
-#include "packhorse/trainer/measure/predict.h"
+#include "measure/measurement.h"
+#include "measure/predict.h"
 #include "report_json.h"
 
 namespace packhorse::trainer {

@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
+#include "base/resources.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
-#include "measure_options.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
 #include "recipe_options.h"
 #include "report_json.h"
 

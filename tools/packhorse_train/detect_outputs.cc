@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
+#include "base/file.h"
+#include "base/printable.h"
 #include "common/program.h"
 #include "common/terminal.h"
 #include "drawing/encoded.h"
 #include "drawn_detections.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::trainer {
 

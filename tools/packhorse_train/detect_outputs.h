@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/analysis/coco_results.h"
+#include "analysis/coco_results.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/trainer/tasks/task.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

@@ -11,7 +11,7 @@
 #include "drawing/encoded.h"
 #include "drawing/html.h"
 #include "drawn_detections.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse::trainer {
 

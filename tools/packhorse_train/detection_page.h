@@ -8,7 +8,7 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/recipe/scores.h"
-#include "packhorse/trainer/tasks/task.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

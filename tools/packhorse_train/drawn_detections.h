@@ -7,7 +7,7 @@
 
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/trainer/tasks/task.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

@@ -5,12 +5,12 @@
 #include <climits>
 #include <cstdlib>
 
+#include "codecs/codec_versions.h"
 #include "commands.h"
 #include "common/program.h"
-#include "packhorse/base/version.h"
-#include "packhorse/codecs/codec_versions.h"
-#include "packhorse/formats/library_versions.h"
+#include "formats/library_versions.h"
 #include "packhorse/trainer/device/device.h"
+#include "packhorse/version.h"
 
 namespace {
 

@@ -1,6 +1,5 @@
-#include "measure_options.h"
-
 #include "common/checks.h"
+#include "recipe_options.h"
 
 namespace packhorse::trainer {
 

@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
+#include "base/file.h"
+#include "base/resources.h"
 #include "common/checks.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/resources.h"
 #include "packhorse/trainer/device/device.h"
-#include "packhorse/trainer/models/archs.h"
 
 namespace packhorse::trainer {
 

@@ -2,16 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/options.h"
 #include "packhorse/reader/loader.h"
+#include "measure/measure.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
 #include "packhorse/trainer/train/model_file.h"
+#include "packhorse/trainer/watch/watch_options.h"
 
 namespace packhorse::trainer {
 
@@ -78,5 +81,27 @@ struct RunOptions {
 /// Gives LibTorch this process's share of the CPUs that it may use: those processes of a machine
 /// that may use the same CPUs share them. All processes must call it, before they compute.
 void share_cpus(const Processes& processes = {});
+
+/// Declares --repeats, --steps, --warmup-steps, --max-seconds, --simulated-device.
+class PassOptions {
+ public:
+  void add_options(CLI::App& app);
+  void put_into(MeasureOptions& options) const;
+
+ private:
+  MeasureOptions defaults_;
+};
+
+/// --metrics-port, --metrics-address, --trace, --trace-steps.
+class WatchCommandOptions {
+ public:
+  void add_options(CLI::App& app);
+  /// Throws Error(kUsage).
+  WatchOptions options() const;
+
+ private:
+  WatchOptions options_;
+  std::optional<std::string> trace_steps_;
+};
 
 }  // namespace packhorse::trainer

@@ -10,14 +10,15 @@
 #include <fstream>
 #include <optional>
 
+#include "base/file.h"
+#include "base/json.h"
+#include "codecs/codec_versions.h"
 #include "common/storage.h"
+#include "formats/library_versions.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/version.h"
-#include "packhorse/codecs/codec_versions.h"
-#include "packhorse/formats/library_versions.h"
-#include "packhorse/trainer/recipe/names.h"
+#include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/version.h"
+#include "recipe/recipe_json.h"
 
 namespace packhorse::trainer {
 namespace {

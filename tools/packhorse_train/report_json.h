@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "common/program.h"
-#include "packhorse/trainer/measure/measure.h"
-#include "packhorse/trainer/measure/pack_all.h"
-#include "packhorse/trainer/measure/predict.h"
-#include "packhorse/trainer/measure/sweep.h"
+#include "measure/measure.h"
+#include "measure/pack_all.h"
+#include "measure/predict.h"
+#include "measure/sweep.h"
 
 /// Measurements as --json prints them, written and read; docs/schemas names the fields. Later
 /// versions only add fields.

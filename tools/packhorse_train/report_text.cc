@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/printable.h"
 #include "common/storage.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
 #include "report_json.h"
 
 namespace packhorse::trainer {

@@ -1,7 +1,6 @@
-#include "watch_command_options.h"
-
 #include "common/checks.h"
 #include "common/outputs.h"
+#include "recipe_options.h"
 
 namespace packhorse::trainer {
 

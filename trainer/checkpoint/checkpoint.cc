@@ -1,4 +1,4 @@
-#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "checkpoint/weight_files.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
 
 namespace packhorse::trainer {
 namespace {

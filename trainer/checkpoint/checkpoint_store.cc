@@ -1,4 +1,4 @@
-#include "packhorse/trainer/checkpoint/checkpoint_store.h"
+#include "checkpoint/checkpoint_store.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -9,9 +9,9 @@
 #include <mutex>
 #include <thread>
 
+#include "base/file.h"
+#include "base/process.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/process.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "checkpoint/weight_files.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/json.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/device/named_tensors.h"
-#include "packhorse/trainer/input/normalize.h"
+#include "checkpoint/checkpoint.h"
+#include "device/named_tensors.h"
+#include "input/normalize.h"
 #include "packhorse/trainer/models/models.h"
 
 /// Copies tensors out of a model and into it.

@@ -7,10 +7,10 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/file.h"
 #include "checkpoint/unpickle.h"
 #include "checkpoint/weight_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::trainer {
 namespace {

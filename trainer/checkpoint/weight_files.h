@@ -4,11 +4,15 @@
 
 #include <filesystem>
 
+#include "device/named_tensors.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/trainer/device/named_tensors.h"
 
-/// Readers for the kinds of files that read_weights() takes.
+/// Readers for the kinds of files that weights come in.
 namespace packhorse::trainer {
+
+/// The parameters and buffers in a file, on the CPU, as they were saved; load_weights() says which
+/// files. Throws Error(kNotFound), or Error(kCorrupt | kUnsupported) naming the file.
+NamedTensors read_weights(const std::filesystem::path& path);
 
 /// Reports a damaged file: throws Error(kCorrupt).
 [[noreturn]] void throw_bad_weights(const std::filesystem::path& path, const std::string& why);

@@ -14,11 +14,11 @@
 #include <map>
 #include <string>
 
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/weight_files.h"
+#include "input/normalize.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/input/normalize.h"
 
 namespace packhorse::trainer {
 namespace {

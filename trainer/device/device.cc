@@ -11,8 +11,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/choices.h"
 #include "device/lost_process.h"
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 
 #ifdef PACKHORSE_TORCH_HAS_CUDA

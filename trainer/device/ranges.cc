@@ -1,4 +1,4 @@
-#include "packhorse/trainer/device/ranges.h"
+#include "device/ranges.h"
 
 #ifdef PACKHORSE_WITH_NVTX
 #include <nvtx3/nvToolsExt.h>

@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-#include "packhorse/trainer/input/gpu_decode.h"
+#include "input/gpu_decode.h"
 #ifdef PACKHORSE_WITH_NVJPEG
 #include "input/gpu_decode/crop_kernel.h"
 #include "input/gpu_decode/nvjpeg_library.h"

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/input/normalize.h"
+#include "input/normalize.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>

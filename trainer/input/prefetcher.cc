@@ -1,10 +1,10 @@
-#include "packhorse/trainer/input/prefetcher.h"
+#include "input/prefetcher.h"
 
 #include <chrono>
 
+#include "device/ranges.h"
 #include "input/prefetcher_impl.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/device/ranges.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "packhorse/trainer/input/prefetcher.h"
+#include "input/prefetcher.h"
 
 namespace packhorse::trainer {
 

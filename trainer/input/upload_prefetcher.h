@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
+#include "device/ranges.h"
 #include "input/prefetcher_impl.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/trainer/device/ranges.h"
 
 namespace packhorse::trainer {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "packhorse/trainer/measure/measure.h"
+#include "measure/measure.h"
 
 namespace packhorse::trainer {
 

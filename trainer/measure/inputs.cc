@@ -1,13 +1,12 @@
-#include "packhorse/trainer/measure/inputs.h"
-
 #include <fmt/format.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
 
+#include "measure/measure.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/models/archs.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/measure/measure.h"
+#include "measure/measure.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codecs/image_header.h"
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"
 #include "packhorse/codecs/image_header.h"
 #include "packhorse/reader/dataset.h"
-#include "packhorse/trainer/measure/inputs.h"
-#include "packhorse/trainer/tasks/task.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,17 +1,17 @@
-#include "packhorse/trainer/measure/pack_all.h"
+#include "measure/pack_all.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 
+#include "base/file.h"
+#include "formats/format.h"
+#include "measure/measurement.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/formats/format.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/reader/measure.h"
-#include "packhorse/transforms/transform.h"
+#include "transforms/transform.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <optional>
 
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/train/engine.h"
+#include "train/engine.h"
 
 namespace packhorse::trainer {
 namespace {

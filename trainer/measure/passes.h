@@ -4,8 +4,8 @@
 #include <set>
 #include <stop_token>
 
+#include "measure/measure.h"
 #include "packhorse/reader/dataset.h"
-#include "packhorse/trainer/measure/measure.h"
 
 namespace packhorse::trainer {
 

@@ -1,14 +1,14 @@
-#include "packhorse/trainer/measure/sweep.h"
+#include "measure/sweep.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/resources.h"
+#include "measure/knee.h"
+#include "measure/measure.h"
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/reader/knee.h"
-#include "packhorse/trainer/measure/inputs.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "packhorse/base/option.h"
 #include "packhorse/trainer/measure/measure.h"
+#include "measure/measure.h"
 
 namespace packhorse::trainer {
 namespace {

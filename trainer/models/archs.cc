@@ -1,4 +1,4 @@
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/networks.h"
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {

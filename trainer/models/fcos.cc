@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "models/anchor_points.h"
+#include "models/archs.h"
 #include "models/layers.h"
-#include "models/networks.h"
 #include "models/resnet_layers.h"
 #include "packhorse/trainer/models/models.h"
 

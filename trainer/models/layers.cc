@@ -2,7 +2,7 @@
 
 #include <torch/nn/init.h>
 
-#include "packhorse/trainer/parallel/sync_batch_norm.h"
+#include "parallel/data_parallel.h"
 
 namespace packhorse::trainer {
 

@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "models/archs.h"
 #include "models/layers.h"
-#include "models/networks.h"
 #include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {

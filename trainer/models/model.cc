@@ -1,6 +1,6 @@
+#include "models/archs.h"
 #include "models/layers.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {

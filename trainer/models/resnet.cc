@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "models/archs.h"
 #include "models/layers.h"
-#include "models/networks.h"
 #include "models/resnet_layers.h"
 #include "packhorse/trainer/models/models.h"
 

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "models/networks.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/models/models.h"
 

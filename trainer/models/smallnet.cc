@@ -2,8 +2,8 @@
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/linear.h>
 
+#include "models/archs.h"
 #include "models/layers.h"
-#include "models/networks.h"
 #include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {

@@ -12,8 +12,8 @@
 
 #include <cmath>
 
+#include "models/archs.h"
 #include "models/layers.h"
-#include "models/networks.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/models/models.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "models/anchor_points.h"
+#include "models/archs.h"
 #include "models/layers.h"
-#include "models/networks.h"
 #include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {

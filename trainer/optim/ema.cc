@@ -1,4 +1,4 @@
-#include "packhorse/trainer/optim/ema.h"
+#include "optim/ema.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_lerp.h>

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/optim/grad_scaler.h"
+#include "optim/grad_scaler.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/optim/optimizer.h"
+#include "optim/optimizer.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -198,6 +198,15 @@ at::Tensor clip_grad_norm(const std::vector<at::Tensor>& gradients, double max_n
   at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2)));
   at::_foreach_mul_(gradients, (max_norm / (norm + 1e-6)).clamp_max(1));
   return norm;
+}
+
+OptimizerOptions optimizer_options(const Recipe& recipe) {
+  return {.kind = recipe.optimizer,
+          .momentum = recipe.momentum,
+          .nesterov = recipe.nesterov,
+          .beta1 = recipe.beta1,
+          .beta2 = recipe.beta2,
+          .weight_decay = recipe.weight_decay};
 }
 
 }  // namespace packhorse::trainer

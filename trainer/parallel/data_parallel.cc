@@ -1,4 +1,4 @@
-#include "packhorse/trainer/parallel/data_parallel.h"
+#include "parallel/data_parallel.h"
 
 #include <ATen/core/grad_mode.h>
 

@@ -23,9 +23,9 @@
 #include <string_view>
 #include <thread>
 
+#include "base/stop.h"
 #include "device/lost_process.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,9 +1,9 @@
-#include "packhorse/trainer/parallel/sync_batch_norm.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include "parallel/data_parallel.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -10,9 +10,10 @@
 #include <numbers>
 #include <type_traits>
 
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/recipe/schedule.h"
+#include "recipe/recipe_json.h"
+#include "recipe/schedule.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -167,15 +168,6 @@ reader::Augment eval_augment(const Recipe& recipe) {
   if (recipe.augment != AugmentKind::kRandomResizedCrop) return squeeze(recipe, 0, 0);
   return reader::ResizeCenterCrop{.resize = (recipe.image_size * 8 + 3) / 7,
                                   .size = recipe.image_size};
-}
-
-OptimizerOptions optimizer_options(const Recipe& recipe) {
-  return {.kind = recipe.optimizer,
-          .momentum = recipe.momentum,
-          .nesterov = recipe.nesterov,
-          .beta1 = recipe.beta1,
-          .beta2 = recipe.beta2,
-          .weight_decay = recipe.weight_decay};
 }
 
 void to_json(nlohmann::json& json, const Recipe& recipe) {

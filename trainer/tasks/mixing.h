@@ -8,7 +8,7 @@
 
 #include "packhorse/reader/augment.h"
 #include "packhorse/trainer/recipe/recipe.h"
-#include "packhorse/trainer/tasks/task.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/train/engine.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 #include "train/saved_model.h"
+#include "train/scoring.h"
 
 namespace packhorse::trainer {
 

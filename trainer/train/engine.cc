@@ -1,4 +1,4 @@
-#include "packhorse/trainer/train/engine.h"
+#include "train/engine.h"
 
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
@@ -12,20 +12,21 @@
 #include <optional>
 #include <utility>
 
+#include "base/permutation.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/state_dict.h"
+#include "device/autocast.h"
+#include "device/ranges.h"
 #include "device/step_graph.h"
+#include "input/normalize.h"
+#include "input/prefetcher.h"
 #include "models/traced.h"
+#include "optim/ema.h"
+#include "optim/grad_scaler.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/device/autocast.h"
-#include "packhorse/trainer/device/ranges.h"
-#include "packhorse/trainer/input/normalize.h"
-#include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
-#include "packhorse/trainer/optim/ema.h"
-#include "packhorse/trainer/optim/grad_scaler.h"
-#include "packhorse/trainer/parallel/data_parallel.h"
+#include "parallel/data_parallel.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -385,6 +386,12 @@ void Engine::load_model(const Checkpoint& checkpoint, const std::filesystem::pat
   if (impl_->ema) copy_into(impl_->ema->average(), checkpoint.ema, path);
 } catch (...) {
   rethrow_as_error();
+}
+
+std::unique_ptr<const Task> make_task(const Recipe& recipe) {
+  if (recipe.task == TaskKind::kDetect) return make_detect(recipe);
+  if (recipe.task == TaskKind::kMultiLabel) return make_multilabel(recipe);
+  return make_classify(recipe);
 }
 
 }  // namespace packhorse::trainer

@@ -3,17 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/stop.h"
+#include "checkpoint/checkpoint.h"
+#include "input/normalize.h"
+#include "input/prefetcher.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/models/archs.h"
+#include "packhorse/trainer/train/model_file.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 #include "train/saved_model.h"
+#include "train/scoring.h"
 
 namespace packhorse::trainer {
 
@@ -168,6 +175,19 @@ std::vector<std::string> SavedModel::load_into(Engine& engine) const {
   }
   engine.load_model(*checkpoint_, file_.checkpoint);
   return state_.classes;
+}
+
+std::string export_script(const std::filesystem::path& path, const Device& device) {
+  const Checkpoint checkpoint = read_checkpoint(path);
+  const RunState state = from_meta(checkpoint.meta, path);
+  const Recipe& recipe = state.recipe;
+  Engine engine(recipe, static_cast<std::int64_t>(state.classes.size()), {.device = device});
+  engine.load_model(checkpoint, path);
+  const Normalization& normalization = engine.normalization();
+  const nlohmann::json text = {{"task", name_of(recipe.task)}, {"arch", recipe.arch},
+                               {"classes", state.classes},     {"image_size", recipe.image_size},
+                               {"mean", normalization.mean},   {"stddev", normalization.stddev}};
+  return engine.traced(text.dump());
 }
 
 }  // namespace packhorse::trainer

@@ -10,21 +10,22 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "input/gpu_decode.h"
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
 #include "packhorse/reader/autotune.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/input/gpu_decode.h"
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/recipe/schedule.h"
 #include "packhorse/trainer/train/evaluate.h"
-#include "packhorse/trainer/watch/watch.h"
+#include "recipe/schedule.h"
 #include "train/fit_setup.h"
-#include "train/measure_bands.h"
 #include "train/run_lock.h"
+#include "train/run_state.h"
+#include "train/scoring.h"
+#include "watch/watch.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -6,12 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "models/archs.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
+#include "train/run_state.h"
+#include "train/scoring.h"
 
 namespace packhorse::trainer {
 namespace {

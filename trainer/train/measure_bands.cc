@@ -1,10 +1,9 @@
-#include "train/measure_bands.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "packhorse/base/error.h"
+#include "train/fit_setup.h"
 
 namespace packhorse::trainer {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse::trainer {
 

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/train/run_state.h"
+#include "train/run_state.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "checkpoint/checkpoint.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/train/engine.h"
+#include "checkpoint/checkpoint.h"
 #include "packhorse/trainer/train/model_file.h"
-#include "packhorse/trainer/train/run_state.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 
 namespace packhorse::trainer {
 

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/advice.h"
+#include "watch/advice.h"
 
 #include <fmt/format.h>
 

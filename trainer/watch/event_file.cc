@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/event_file.h"
+#include "watch/event_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include <climits>
 #include <string>
 
+#include "base/file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::trainer {
 namespace {

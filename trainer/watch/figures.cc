@@ -1,6 +1,6 @@
-#include "watch/figures.h"
-
 #include <array>
+
+#include "watch/step_metrics.h"
 
 namespace packhorse::trainer {
 namespace {

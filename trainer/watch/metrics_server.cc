@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/metrics_server.h"
+#include "watch/metrics_server.h"
 
 #include <fmt/format.h>
 #include <microhttpd.h>
@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "packhorse/base/error.h"
-#include "watch/figures.h"
+#include "watch/step_metrics.h"
 
 namespace packhorse::trainer {
 namespace {

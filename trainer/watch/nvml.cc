@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/nvml.h"
+#include "watch/nvml.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/step_log.h"
+#include "watch/step_log.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/reader/metrics.h"
-#include "watch/figures.h"
+#include "watch/step_metrics.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/trace.h"
+#include "watch/trace.h"
 
 #include <ATen/Context.h>
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 #include <set>
 #include <vector>
 
+#include "base/file.h"
+#include "base/output_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/output_file.h"
 
 namespace packhorse::trainer {
 namespace {

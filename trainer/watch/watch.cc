@@ -1,17 +1,18 @@
-#include "packhorse/trainer/watch/watch.h"
+#include "watch/watch.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "packhorse/base/resources.h"
-#include "packhorse/trainer/watch/advice.h"
-#include "packhorse/trainer/watch/event_file.h"
-#include "packhorse/trainer/watch/metrics_server.h"
+#include "base/resources.h"
 #include "packhorse/trainer/watch/run_log.h"
-#include "packhorse/trainer/watch/step_log.h"
-#include "watch/figures.h"
+#include "watch/advice.h"
+#include "watch/event_file.h"
+#include "watch/metrics_server.h"
+#include "watch/step_log.h"
+#include "watch/step_metrics.h"
+#include "watch/trace.h"
 
 namespace packhorse::trainer {
 namespace {

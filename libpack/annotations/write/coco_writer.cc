@@ -8,9 +8,9 @@
 #include "annotations/coco_head.h"
 #include "annotations/coco_object.h"
 #include "annotations/write/object_parts.h"
+#include "base/json.h"
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 
 namespace packhorse {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "annotations/write/notation_writer.h"
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/targets/objects.h"
-#include "packhorse/targets/unpack_as.h"
 
 namespace packhorse {
 

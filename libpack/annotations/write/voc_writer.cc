@@ -9,8 +9,8 @@
 
 #include "annotations/voc_file.h"
 #include "annotations/write/object_parts.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

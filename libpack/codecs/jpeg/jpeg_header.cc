@@ -3,7 +3,7 @@
 
 #include "codecs/codec.h"
 #include "codecs/cursor.h"
-#include "packhorse/jpeg/segments.h"
+#include "jpeg/decode/marker_segments.h"
 
 namespace packhorse::codecs {
 

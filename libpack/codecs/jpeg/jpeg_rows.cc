@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "codecs/cmyk.h"
+#include "base/stop.h"
 #include "codecs/codec.h"
+#include "codecs/colour_rows.h"
 #include "codecs/jpeg/jpeg_session.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse::codecs {
 

@@ -1,5 +1,3 @@
-#include "packhorse/codecs/png_encode.h"
-
 #include <png.h>
 #include <zlib.h>
 
@@ -9,6 +7,7 @@
 #include <cstdio>
 #include <new>
 
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -1,9 +1,8 @@
-#include "packhorse/codecs/webp_encode.h"
-
 #include <webp/encode.h>
 
 #include <new>
 
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/file.h"
 #include "formats/hdf5/foreign_layout.h"
 #include "formats/hdf5/global_heap.h"
-#include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
+#include "formats/kinds.h"
 #include "labels/shard_labels.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/sample.h"
 
 namespace packhorse::hdf5 {
@@ -65,8 +65,8 @@ class Hdf5Shard final : public ForeignShard {
       sample.label = std::move(label.text);
       sample.problem = std::move(label.problem);
     }
-    if (sample.image.length == 0) sample.problem = "it is empty";
-    if (sample.key.empty()) sample.problem = "its key is empty";
+    if (sample.image.length == 0) sample.problem = {Reason::kEmptyFile, "it is empty"};
+    if (sample.key.empty()) sample.problem = {Reason::kBadPath, "its key is empty"};
     return sample;
   }
 

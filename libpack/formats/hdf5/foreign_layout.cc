@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/printable.h"
 #include "formats/hdf5/global_heap.h"
 #include "formats/hdf5/inner_objects.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::hdf5 {
 

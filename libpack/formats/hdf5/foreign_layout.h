@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/foreign_shard.h"
 #include "formats/hdf5/handles.h"
-#include "packhorse/formats/foreign_shard.h"
 
 /// What is accepted in HDF5 files that others made:
 ///

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "formats/hdf5/handles.h"
 
 /// Opens objects that lie in the file itself. HDF5 follows links into other files, and opens them

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/file.h"
 #include "formats/hdf5/handles.h"
-#include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
-#include "packhorse/base/file.h"
+#include "formats/kinds.h"
 
 namespace packhorse::hdf5 {
 

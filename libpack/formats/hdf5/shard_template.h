@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/file.h"
 #include "packhorse/image/image_info.h"
 
 namespace packhorse::hdf5 {

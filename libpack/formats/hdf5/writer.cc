@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/stream_file.h"
-#include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/layout.h"
 #include "formats/hdf5/shard_template.h"
+#include "formats/kinds.h"
 #include "formats/sample_checks.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::hdf5 {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse::lmdb {
 

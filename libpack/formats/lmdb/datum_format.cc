@@ -1,8 +1,8 @@
 #include <limits>
 
+#include "formats/kinds.h"
 #include "formats/lmdb/database.h"
 #include "formats/lmdb/layout.h"
-#include "formats/lmdb/lmdb.h"
 #include "formats/sample_checks.h"
 
 namespace packhorse::lmdb {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "formats/foreign_shard.h"
 #include "formats/lmdb/foreign_database.h"
-#include "packhorse/formats/foreign_shard.h"
 
 /// The databases made by others that are accepted, told apart by their first entries:
 ///

@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "base/file.h"
+#include "codecs/image_header.h"
+#include "formats/kinds.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
-#include "formats/lmdb/lmdb.h"
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 

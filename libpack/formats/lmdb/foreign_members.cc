@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
 #include "labels/shard_labels.h"
 #include "listing/names.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 
@@ -67,7 +67,7 @@ class MembersShard final : public ForeignShard {
         sample.image = database_->place(entry.value);
       } else if (member.extension == kLabelMember) {
         labelled_by_cls = true;
-        take(entry.value.size() > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
+        take(entry.value.size() > kLargestLabel ? ShardLabel{{}, Reason::kBadLabel}
                                                 : label_in_cls(as_text(entry.value)),
              sample);
       } else {
@@ -81,7 +81,7 @@ class MembersShard final : public ForeignShard {
         }
       }
     }
-    if (image == run.end) sample.problem = "no image among its members";
+    if (image == run.end) sample.problem = Reason::kNoImage;
     return sample;
   }
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
 #include "labels/label_text.h"
 #include "labels/shard_labels.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse::lmdb {
 
@@ -28,7 +28,8 @@ class ValuesShard final : public ForeignShard {
       } else if (layout_ != Layout::kPairs || key.starts_with(kImagePrefix)) {
         rows_.push_back(i);
       } else if (!key.starts_with(kLabelPrefix)) {
-        rejects_.push_back({printable(key), "neither an image- nor a label- key"});
+        rejects_.push_back(
+            {printable(key), {Reason::kNoImage, "neither an image- nor a label- key"}});
       }
     }
     if (layout_ == Layout::kPairs) check_pairs();
@@ -49,7 +50,8 @@ class ValuesShard final : public ForeignShard {
     sample.key = entry.key;
     Bytes image = entry.value;
     if (is_pickled(entry.value)) {
-      sample.problem = "a pickled value, which is never opened: that would run what is in it";
+      sample.problem = {Reason::kUnsupported,
+                        "a pickled value, which is never opened: that would run what is in it"};
     } else if (layout_ == Layout::kDatum) {
       image = open_datum(entry.value, sample);
     }
@@ -71,17 +73,18 @@ class ValuesShard final : public ForeignShard {
       const Bytes head = datum.image.first(std::min<std::size_t>(64, datum.image.size()));
       // Some writers forget to say that the image is encoded.
       if (!datum.encoded && sniff_image(head) == ImageKind::kUnknown) {
-        sample.problem =
-            "a Datum of raw pixels, which does not say whether they lie in planes or interleaved";
+        sample.problem = {
+            Reason::kUnsupported,
+            "a Datum of raw pixels, which does not say whether they lie in planes or interleaved"};
       }
       if (datum.label) sample.label = std::to_string(*datum.label);
       if (datum.image.empty()) {
-        sample.problem = "a Datum without an image";
+        sample.problem = {Reason::kNoImage, "a Datum without an image"};
         return value;
       }
       return datum.image;
     } catch (const Error& error) {
-      sample.problem = error.what();
+      sample.problem = problem_of(error, Reason::kDamaged);
       return value;
     }
   }
@@ -90,9 +93,8 @@ class ValuesShard final : public ForeignShard {
     const std::string number = sample.key.substr(kImagePrefix.size());
     const std::optional<Bytes> value = database_->find(std::string(kLabelPrefix) + number);
     if (!value) return;
-    ShardLabel label = value->size() > kLargestLabel
-                           ? ShardLabel{{}, "its label is no line of text"}
-                           : label_in_cls(as_text(*value));
+    ShardLabel label = value->size() > kLargestLabel ? ShardLabel{{}, Reason::kBadLabel}
+                                                     : label_in_cls(as_text(*value));
     sample.label = std::move(label.text);
     if (!label.problem.empty()) sample.problem = std::move(label.problem);
   }
@@ -105,8 +107,9 @@ class ValuesShard final : public ForeignShard {
     if (number && *number == static_cast<std::int64_t>(rows_.size())) return;
     const std::string said =
         printable(as_text(count->first(std::min<std::size_t>(20, count->size()))));
-    rejects_.push_back({std::string(kCountKey), "it says " + said + ", and there are " +
-                                                    std::to_string(rows_.size()) + " images"});
+    rejects_.push_back({std::string(kCountKey),
+                        {Reason::kBadRow, "it says " + said + ", and there are " +
+                                              std::to_string(rows_.size()) + " images"}});
   }
 
   std::unique_ptr<ForeignDatabase> database_;

@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "formats/kinds.h"
 #include "formats/lmdb/database.h"
 #include "formats/lmdb/layout.h"
-#include "formats/lmdb/lmdb.h"
 #include "formats/sample_checks.h"
+#include "image/npy.h"
 #include "labels/label_text.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse::lmdb {
 

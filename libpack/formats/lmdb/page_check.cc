@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "formats/lmdb/foreign_database.h"
 #include "formats/lmdb/pages.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::lmdb {
 

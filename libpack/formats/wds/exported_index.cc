@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+#include "dataset/shard_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse::wds {

@@ -5,10 +5,10 @@
 #include "archive/handles.h"
 #include "archive/payloads.h"
 #include "archive/tar_header.h"
+#include "formats/foreign_shard.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
 #include "formats/wds/wds.h"
-#include "packhorse/formats/foreign_shard.h"
 
 /// Plain tars of any writer, with ustar, GNU and pax headers. Samples, labels and fields follow the
 /// rules by which packing reads them (shard_samples.h).

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/printable.h"
 #include "listing/field_names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::wds {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse::wds {
 

@@ -1,10 +1,11 @@
 #include "archive/archive_walk.h"
 #include "archive/tar_header.h"
+#include "base/file.h"
+#include "dataset/shard_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
+#include "image/npy.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse::wds {
 

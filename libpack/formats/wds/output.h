@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/stream_file.h"
-#include "packhorse/formats/format.h"
+#include "formats/format.h"
 
 namespace packhorse::wds {
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "archive/handles.h"
+#include "base/file.h"
 #include "base/zstd_frame.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
 #include "labels/label_text.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::wds {
 

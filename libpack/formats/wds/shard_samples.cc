@@ -5,12 +5,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/printable.h"
+#include "codecs/image_header.h"
 #include "formats/wds/layout.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/image_header.h"
 
 namespace packhorse {
 
@@ -68,7 +68,7 @@ void ShardSamples::add_member(ArchiveScan& scan) {
   // Keys are cut from names as they are: for WebDataset, ./a.jpg and a.cls belong to two samples.
   const std::optional<wds::MemberName> name = wds::cut_member_name(member.name);
   const std::optional<std::string> path = naming::clean_path(member.name);
-  if (!path && name) return reject(member.name, "its path leaves the archive");
+  if (!path && name) return reject(member.name, {Reason::kBadPath, "its path leaves the archive"});
   const auto skip = [&](std::string_view rule) {
     found_.skips.push_back({printable(shard_ + '/' + path.value_or(member.name)), rule});
   };
@@ -98,14 +98,14 @@ void ShardSamples::add_piece(ArchiveScan& scan, const std::string& path,
       piece.locator = payloads_.add(file_, scan.keep());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kRejected) throw;
-    piece.problem = error.what();
+    piece.problem = problem_of(error, Reason::kUnreadable);
   }
 }
 
 /// Nothing in the text where a .json has none.
 ShardLabel ShardSamples::label_in(const Piece& piece, ArchiveScan& scan) {
   if (wds::cut_last(piece.extension).second == kLabel)
-    return piece.size > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
+    return piece.size > kLargestLabel ? ShardLabel{{}, Reason::kBadLabel}
                                       : label_in_cls(as_text(scan.load()));
   if (piece.size > kLargestJson) return {};
   return label_in_json(as_text(scan.load())).value_or(ShardLabel{});
@@ -163,13 +163,14 @@ void ShardSamples::close_sample(Open sample) {
   if (image == pieces.end()) image = by([](const Piece& piece) { return piece.extension == kNpy; });
   const bool has_image = image != pieces.end();
   ShardLabel label;
-  std::string problem;
+  Problem problem;
   std::set<std::string_view> extensions;
   bool by_cls = false;
   for (const Piece& piece : pieces) {
-    if (!piece.problem.empty()) problem = "its ." + piece.extension + ": " + piece.problem;
+    if (!piece.problem.empty())
+      problem = {piece.problem.code, "its ." + piece.extension + ": " + piece.problem.text};
     if (!extensions.insert(piece.extension).second)
-      problem = "it has two members ." + piece.extension;
+      problem = {Reason::kRepeated, "it has two members ." + piece.extension};
     // A .cls counts more than a .json, whichever comes first.
     const bool cls = piece.extension == kLabel;
     if (!piece.label || !(cls || (piece.extension == kJson && !by_cls))) continue;
@@ -177,8 +178,8 @@ void ShardSamples::close_sample(Open sample) {
     if (cls || !piece.label->text.empty() || !piece.label->problem.empty()) label = *piece.label;
   }
   if (!keys_.insert(sample.key).second)
-    problem = "its key was there before, with others in between";
-  if (problem.empty() && !has_image) problem = "no image among its members";
+    problem = {Reason::kRepeated, "its key was there before, with others in between"};
+  if (problem.empty() && !has_image) problem = Reason::kNoImage;
   if (problem.empty()) problem = label.problem;
   if (!problem.empty()) return reject(has_image ? image->path : pieces.front().path, problem);
   add_sample(sample, *image, label.text);
@@ -194,7 +195,7 @@ void ShardSamples::add_sample(const Open& sample, const Piece& image, const std:
     if (&piece == &image || piece.extension == kLabel || !wanted(piece.extension)) continue;
     const std::uint32_t number = field_number(piece.extension);
     fields.push_back({number, static_cast<std::uint32_t>(piece.size), piece.locator.value()});
-    if (!facts.add_field(number, piece.size)) return reject(image.path, naming::kFieldsTooLarge);
+    if (!facts.add_field(number, piece.size)) return reject(image.path, Reason::kFieldsTooLarge);
   }
   facts.label = label.empty() ? -1 : labels_.number_of(label);
   if (!fields.empty()) payloads_.set_fields(*image.locator, fields);
@@ -219,8 +220,8 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
   return static_cast<std::uint32_t>(it - fields_.begin());
 }
 
-void ShardSamples::reject(const std::string& path, const std::string& reason) {
-  found_.rejects.push_back({printable(shard_ + '/' + path), reason});
+void ShardSamples::reject(const std::string& path, Problem problem) {
+  found_.rejects.emplace_back(printable(shard_ + '/' + path), std::move(problem));
 }
 
 std::string ShardSamples::path_with_key(std::size_t i) const {
@@ -265,21 +266,21 @@ std::vector<std::string> ShardSamples::make_classes(const std::vector<std::strin
   return {"unlabelled"};
 }
 
-/// The label of entry `i`, which has the text `number`; or nothing, and the reason why not.
+/// The label of entry `i`, which has the text `number`; or nothing, and why not.
 std::optional<std::int64_t> ShardSamples::label_for(std::size_t i, std::int64_t number,
-                                                    std::string& reason) const {
+                                                    Problem& problem) const {
   if (label_file_ != nullptr) {
     const std::string path = path_with_key(i);
-    return label_file_->take(path, key_in(path), reason);
+    return label_file_->take(path, key_in(path), problem);
   }
   if (labels_.empty()) return 0;
   if (number < 0) {
-    reason = "it has no label";
+    problem = Reason::kNoLabel;
     return std::nullopt;
   }
   const ShardLabels::Resolved& resolved = labels_.resolve(number);
-  reason = resolved.problem;
-  if (!reason.empty()) return std::nullopt;
+  problem = resolved.problem;
+  if (!problem.empty()) return std::nullopt;
   return resolved.label;
 }
 
@@ -295,7 +296,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
   split.skips = std::move(found_.skips);
   for (std::size_t i = 0; i < found_.entries.size(); ++i) {
     EntryTable::Entry entry = found_.entries[i];
-    std::string problem;
+    Problem problem;
     const std::optional<std::int64_t> label = label_for(i, entry.label, problem);
     if (!label) {
       split.rejects.push_back({printable(entry.path), problem});

@@ -10,7 +10,7 @@
 #include "formats/wds/key_dot.h"
 #include "labels/label_file.h"
 #include "labels/shard_labels.h"
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 
@@ -49,7 +49,7 @@ class ShardSamples {
     bool image = false;                         ///< told by its bytes
     bool unsupported = false;  ///< an image of a kind that cannot be packed, by bytes or name
     std::optional<ShardLabel> label = {};  ///< of a .cls or a .json
-    std::string problem = {};
+    Problem problem = {};
   };
   struct Open {  ///< the members with one key
     std::string key;
@@ -65,11 +65,10 @@ class ShardSamples {
   void add_sample(const Open& sample, const Piece& image, const std::string& label);
   bool wanted(const std::string& extension) const;
   std::uint32_t field_number(const std::string& name);
-  void reject(const std::string& path, const std::string& reason);
+  void reject(const std::string& path, Problem problem);
   std::vector<std::string> make_classes(const std::vector<std::string>& classes,
                                         std::vector<std::string>& notes);
-  std::optional<std::int64_t> label_for(std::size_t i, std::int64_t label,
-                                        std::string& reason) const;
+  std::optional<std::int64_t> label_for(std::size_t i, std::int64_t label, Problem& problem) const;
   std::vector<std::uint32_t> sort_fields(Listing& listing);
 
   Payloads& payloads_;

@@ -4,10 +4,10 @@
 #include <functional>
 #include <string_view>
 
+#include "dataset/shard_index.h"
+#include "formats/foreign_shard.h"
+#include "formats/format.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/formats/foreign_shard.h"
-#include "packhorse/formats/format.h"
 
 namespace packhorse::wds {
 

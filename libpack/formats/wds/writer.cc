@@ -5,7 +5,7 @@
 #include "formats/wds/layout.h"
 #include "formats/wds/output.h"
 #include "formats/wds/wds.h"
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 
 namespace packhorse::wds {
 

@@ -1,4 +1,4 @@
-#include "packhorse/jpeg/coefficients.h"
+#include "jpeg/decode/coefficients.h"
 
 #include "jpeg/decode/frame.h"
 #include "jpeg/decode/mcu_walk.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "packhorse/jpeg/roi_layout.h"
-#include "packhorse/jpeg/segments.h"
+#include "jpeg/decode/marker_segments.h"
+#include "jpeg/decode/roi_layout.h"
 
 namespace packhorse::jpeg {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <memory>
 
+#include "jpeg/decode/marker_segments.h"
 #include "jpeg/decode/scan_blocks.h"
-#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::jpeg {
 

@@ -1,8 +1,8 @@
-#include "packhorse/jpeg/roi_layout.h"
+#include "jpeg/decode/roi_layout.h"
 
 #include <algorithm>
 
-#include "packhorse/jpeg/segments.h"
+#include "jpeg/decode/marker_segments.h"
 
 namespace packhorse {
 

@@ -2,9 +2,9 @@
 
 #include <span>
 
+#include "jpeg/decode/marker_segments.h"
+#include "jpeg/decode/roi_layout.h"
 #include "jpeg/encode/frame_header.h"
-#include "packhorse/jpeg/roi_layout.h"
-#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::encode {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "codecs/jpeg/jpeg_session.h"
+#include "jpeg/decode/marker_segments.h"
+#include "jpeg/decode/roi_layout.h"
 #include "jpeg/encode/jpeg_writer.h"
-#include "packhorse/jpeg/roi_layout.h"
-#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::encode {
 

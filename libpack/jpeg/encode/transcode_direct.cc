@@ -1,8 +1,8 @@
+#include "jpeg/decode/coefficients.h"
+#include "jpeg/decode/marker_segments.h"
+#include "jpeg/decode/roi_layout.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode.h"
-#include "packhorse/jpeg/coefficients.h"
-#include "packhorse/jpeg/roi_layout.h"
-#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::encode {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 
@@ -34,13 +34,5 @@ class AnnotatedFolder : public Source {
  private:
   std::filesystem::path root_;
 };
-
-/// Names of the files, or of the folders, in `folder` that are not hidden, sorted; none where it is
-/// no folder. Throws Error(kNotFound | kIo) for a folder that cannot be read.
-std::vector<std::string> files_in(const std::filesystem::path& folder);
-std::vector<std::string> folders_in(const std::filesystem::path& folder);
-
-/// Whether a folder directly holds a file named like an image. Throws Error(kNotFound | kIo).
-bool holds_image_names(const std::filesystem::path& folder);
 
 }  // namespace packhorse

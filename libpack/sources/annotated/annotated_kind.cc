@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "annotations/sample_targets.h"
+#include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"
@@ -12,6 +13,7 @@
 #include "packhorse/sources/source.h"
 #include "packhorse/targets/objects.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/source.h"
 
 namespace packhorse {
 
@@ -31,10 +33,10 @@ bool says_nothing(const ListOptions& options) {
 
 constexpr std::size_t kMostFolders = 64;  // that are looked into
 
-std::string_view kind_of(const fs::path& folder) {
+std::string_view kind_of(const fs::path& folder, FolderLook& look) {
   for (const SourceKind& kind : kAnnotated) {
     try {
-      if (kind.probe(folder)) return kind.name;
+      if (kind.probe(folder, look)) return kind.name;
     } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then it is none that could be advised
     }
   }
@@ -55,17 +57,18 @@ std::vector<std::string_view> annotated_kinds() {
   return names;
 }
 
-std::string_view annotated_kind(const fs::path& path, const ListOptions& options) {
+std::string_view annotated_kind(const fs::path& path, const ListOptions& options,
+                                FolderLook& look) {
   std::error_code code;
   if (fs::is_regular_file(path, code))
-    return kYoloSource.probe(path) ? kYoloSource.name : std::string_view();
+    return kYoloSource.probe(path, look) ? kYoloSource.name : std::string_view();
   if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
   std::vector<std::string_view> found;
   for (const SourceKind& kind : kAnnotated)
-    if (kind.probe(path)) found.push_back(kind.name);
-  if (found.empty()) refuse_texts_beside_images(path);
+    if (kind.probe(path, look)) found.push_back(kind.name);
+  if (found.empty()) refuse_texts_beside_images(path, look);
   if (found.empty()) return {};
-  if (found == std::vector{kHfSource.name}) hf::refuse_labels_too(path);
+  if (found == std::vector{kHfSource.name}) hf::refuse_labels_too(path, look);
   if (found.size() == 1) return found.front();
   std::string commands;
   for (const std::string_view name : found)
@@ -78,16 +81,17 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
 std::vector<std::string> annotated_folders_in(const fs::path& path, const ListOptions& options) {
   std::error_code code;
   if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
+  FolderLook look;
   std::vector<fs::path> folders = {path};
   std::size_t first_inside = 0;
   std::vector<std::string> lines;
   for (int depth = 0; depth < 2; ++depth) {
     const std::size_t end = folders.size();
     for (std::size_t i = first_inside; i < end; ++i) {
-      for (const std::string& name : folders_in(folders[i])) {
+      for (const std::string& name : look.folders_in(folders[i])) {
         if (folders.size() > kMostFolders) return lines;
         const fs::path folder = folders[i] / name;
-        const std::string_view kind = kind_of(folder);
+        const std::string_view kind = kind_of(folder, look);
         if (kind.empty()) {
           folders.push_back(folder);
         } else {

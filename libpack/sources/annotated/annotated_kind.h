@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/sources/source.h"
 #include "sources/kinds.h"
+#include "sources/source.h"
 
 namespace packhorse {
 
@@ -20,7 +20,8 @@ std::vector<std::string_view> annotated_kinds();
 
 /// The name of the kind that a folder's annotations, or a data.yaml, make it; empty where it has
 /// none, or where the options say what the source is. Throws Error(kUsage) when several fit.
-std::string_view annotated_kind(const std::filesystem::path& path, const ListOptions& options);
+std::string_view annotated_kind(const std::filesystem::path& path, const ListOptions& options,
+                                FolderLook& look);
 
 /// Folders in one, at most two levels down, that are such sources: a line for each, as advice has
 /// it; none where the options say what the source is.
@@ -30,7 +31,7 @@ std::vector<std::string> annotated_folders_in(const std::filesystem::path& path,
 /// Throws Error(kUsage) for images that have texts beside them, x.txt, x.json or x.xml for x.jpg,
 /// in the folder itself or in folders of splits, where there are no other folders and nothing says
 /// what they are: with the command for what they look like. Other folders it passes over.
-void refuse_texts_beside_images(const std::filesystem::path& source);
+void refuse_texts_beside_images(const std::filesystem::path& source, FolderLook& look);
 
 /// Whether a text is lines of YOLO, for some classes.
 bool is_yolo_text(const std::string& text);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/sources/source.h"
 #include "sources/layout/layout.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

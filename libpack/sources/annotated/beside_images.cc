@@ -8,6 +8,9 @@
 #include "annotations/json_values.h"
 #include "annotations/yolo_labels.h"
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -29,11 +32,11 @@ constexpr std::uintmax_t kMostTextBytes = 4u << 20;
 constexpr const char* kNameLists[] = {"classes.txt", "obj.names", "_darknet.labels"};
 
 /// A text that lies beside an image.
-std::optional<fs::path> text_in(const fs::path& folder) {
+std::optional<fs::path> text_in(const fs::path& folder, FolderLook& look) {
   std::optional<fs::path> found;
   std::size_t names = 0;
   if (::access(folder.c_str(), R_OK | X_OK) != 0) return found;  // which is told when it is listed
-  look_in(folder, [&](const fs::directory_entry& entry) {
+  look.look_in(folder, [&](const fs::directory_entry& entry) {
     if (naming::has_image_name(entry.path().filename().native())) {
       for (const char* extension : {".txt", ".json", ".xml"}) {
         std::error_code code;
@@ -106,14 +109,14 @@ std::optional<fs::path> yolo_class_file(const fs::path& source, const fs::path& 
   return std::nullopt;
 }
 
-void refuse_texts_beside_images(const fs::path& source) {
-  const std::vector<std::string> folders = folders_in(source);
+void refuse_texts_beside_images(const fs::path& source, FolderLook& look) {
+  const std::vector<std::string> folders = look.folders_in(source);
   const bool splits_alone = std::ranges::none_of(
       folders, [](const std::string& folder) { return split_named(folder).empty(); });
   if (!splits_alone || folders.size() > kMostSplitFolders) return;
-  if (const auto text = text_in(source)) refuse_text(source, *text);
+  if (const auto text = text_in(source, look)) refuse_text(source, *text);
   for (const std::string& folder : folders)
-    if (const auto text = text_in(source / folder)) refuse_text(source, *text);
+    if (const auto text = text_in(source / folder, look)) refuse_text(source, *text);
 }
 
 }  // namespace packhorse

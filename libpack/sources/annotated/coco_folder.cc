@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "annotations/coco_file.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
@@ -78,10 +78,10 @@ void find_captions(CocoLayout& found) {
     found.others.erase(std::find(found.others.begin(), found.others.end(), part.captions));
 }
 
-CocoLayout find_coco(const fs::path& root) {
+CocoLayout find_coco(const fs::path& root, FolderLook& look) {
   CocoLayout found;
   std::error_code code;
-  for (const std::string& file : files_in(root / "annotations")) {
+  for (const std::string& file : look.files_in(root / "annotations")) {
     const std::string path = "annotations/" + file;
     const auto name = name_about(file);
     if (!name) {
@@ -99,12 +99,12 @@ CocoLayout find_coco(const fs::path& root) {
     if (folder != folders.end())
       found.parts.push_back({all ? "" : split_for(*name), *folder, path});
     else if (!name->empty() && fs::is_directory(root / kImages, code) &&
-             holds_image_names(root / kImages))
+             look.holds_image_names(root / kImages))
       found.parts.push_back({split_for(*name), kImages, path, {}, true});
     else if (!name->empty())
       found.without_folder.push_back(path);
   }
-  for (const std::string& folder : folders_in(root)) {
+  for (const std::string& folder : look.folders_in(root)) {
     if (fs::is_regular_file(root / folder / kInFolder, code))
       found.parts.push_back({split_for(folder), folder, folder + "/" + kInFolder});
   }
@@ -122,14 +122,15 @@ CocoLayout find_coco(const fs::path& root) {
 
 /// Folders of images that are named like splits and that no annotation file is about.
 std::vector<std::string> left_out(const fs::path& root, const std::vector<Part>& parts) {
+  FolderLook look;
   std::vector<std::string> left;
   for (const char* above : {"", "images"}) {
-    for (const std::string& name : folders_in(root / above)) {
+    for (const std::string& name : look.folders_in(root / above)) {
       const std::string folder = naming::join(above, name);
       const bool used = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
         return part.folder == folder || folder.starts_with(part.folder + '/');
       });
-      if (!used && !split_named(name).empty() && holds_image_names(root / folder))
+      if (!used && !split_named(name).empty() && look.holds_image_names(root / folder))
         left.push_back(folder);
     }
   }
@@ -138,7 +139,8 @@ std::vector<std::string> left_out(const fs::path& root, const std::vector<Part>&
 
 class CocoFolder final : public AnnotatedFolder {
  public:
-  explicit CocoFolder(const fs::path& path) : AnnotatedFolder(path), found_(find_coco(path)) {
+  explicit CocoFolder(const fs::path& path, FolderLook look = FolderLook())
+      : AnnotatedFolder(path), found_(find_coco(path, look)) {
     targets_.notation = TargetOptions::Notation::kCoco;
     for (const Part& part : found_.parts)
       if (!targets_.files.emplace(part.split, path / part.file).second)
@@ -304,8 +306,8 @@ class CocoFolder final : public AnnotatedFolder {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
-  const CocoLayout found = find_coco(path);
+bool probe(const fs::path& path, FolderLook& look) {
+  const CocoLayout found = find_coco(path, look);
   return !found.parts.empty() || !found.without_folder.empty();
 }
 

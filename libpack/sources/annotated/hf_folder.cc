@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "annotations/hf_metadata.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"
@@ -30,7 +31,7 @@ struct HfLayout {
   bool labels = false;               ///< some of them have labels, too
 };
 
-HfLayout find_hf(const fs::path& root) {
+HfLayout find_hf(const fs::path& root, FolderLook& look) {
   if (const HfMembers own = hf_members(root / kMetadata); own.objects) return {{""}, {}, own.label};
   HfLayout found;
   for (const char* const folder : kSplitFolders) {
@@ -40,9 +41,9 @@ HfLayout find_hf(const fs::path& root) {
     found.labels = found.labels || members.label;
   }
   if (found.folders.empty()) return found;
-  for (const std::string& folder : folders_in(root)) {
+  for (const std::string& folder : look.folders_in(root)) {
     if (std::find(found.folders.begin(), found.folders.end(), folder) == found.folders.end() &&
-        holds_image_names(root / folder))
+        look.holds_image_names(root / folder))
       found.without.push_back(folder);
   }
   return found;
@@ -55,7 +56,8 @@ std::string split_for(const std::string& folder) {
 
 class HfFolder final : public AnnotatedFolder {
  public:
-  explicit HfFolder(const fs::path& path) : AnnotatedFolder(path), found_(find_hf(path)) {
+  explicit HfFolder(const fs::path& path, FolderLook look = FolderLook())
+      : AnnotatedFolder(path), found_(find_hf(path, look)) {
     targets_.notation = TargetOptions::Notation::kHf;
     if (found_.folders.empty())
       throw Error(ErrorKind::kUsage, "there is no metadata.jsonl with objects", path,
@@ -110,12 +112,12 @@ class HfFolder final : public AnnotatedFolder {
 
 }  // namespace
 
-bool probe(const fs::path& path) { return !find_hf(path).folders.empty(); }
+bool probe(const fs::path& path, FolderLook& look) { return !find_hf(path, look).folders.empty(); }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<HfFolder>(path); }
 
-void refuse_labels_too(const fs::path& path) {
-  const HfLayout found = find_hf(path);
+void refuse_labels_too(const fs::path& path, FolderLook& look) {
+  const HfLayout found = find_hf(path, look);
   if (!found.labels) return;
   const std::vector<std::string> places = {path.native(), "OUT"};
   CommandCall both{"pack", places, {{"path_column", "file_name"}, {"label_column", "label"}}};

@@ -11,12 +11,12 @@
 #include "annotations/voc_file.h"
 #include "base/ascii.h"
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "base/text_lines.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
@@ -54,10 +54,10 @@ struct Holds {
   fs::path an_xml;
 };
 
-Holds look_for_both(const fs::path& folder) {
+Holds look_for_both(const fs::path& folder, FolderLook& look) {
   Holds holds;
   std::size_t files = 0;
-  look_in(folder, [&](const fs::directory_entry& entry) {
+  look.look_in(folder, [&](const fs::directory_entry& entry) {
     if (is_xml_name(entry.path())) {
       holds.xml = true;
       holds.an_xml = entry.path();
@@ -79,12 +79,12 @@ bool is_annotation(const fs::path& xml) {
 
 /// VOC's own folders; or one folder of images and one of XML files, and no other that holds such;
 /// or images with XML files beside them, in the folder itself or in folders of splits alone.
-std::optional<VocPlaces> places_in(const fs::path& path) {
+std::optional<VocPlaces> places_in(const fs::path& path, FolderLook& look) {
   std::error_code code;
   if (fs::is_directory(path / kImages, code) && fs::is_directory(path / kXml, code))
     return VocPlaces{{kImages}, kXml};
   if (!fs::is_directory(path, code)) return std::nullopt;
-  const Holds own = look_for_both(path);
+  const Holds own = look_for_both(path, look);
   if (own.images || own.xml)
     return own.images && own.xml && is_annotation(own.an_xml)
                ? std::optional(VocPlaces{{""}, "", true})
@@ -93,12 +93,12 @@ std::optional<VocPlaces> places_in(const fs::path& path) {
   VocPlaces found;
   fs::path an_xml;
   std::size_t of_xml = 0;
-  const std::vector<std::string> folders = folders_in(path);
+  const std::vector<std::string> folders = look.folders_in(path);
   if (folders.size() > kMostFolders) return std::nullopt;
   for (const std::string& folder : folders) {
     Holds holds;
     try {
-      holds = look_for_both(path / folder);
+      holds = look_for_both(path / folder, look);
     } catch (const Error&) {  // which is told when it is listed
       return std::nullopt;
     }
@@ -121,9 +121,9 @@ std::optional<VocPlaces> places_in(const fs::path& path) {
 }
 
 /// The folder itself, or the one that is alone in it.
-fs::path voc_in(fs::path path) {
-  for (int i = 0; i < kMostWrappers && !places_in(path); ++i) {
-    const std::vector<std::string> inside = folders_in(path);
+fs::path voc_in(fs::path path, FolderLook& look) {
+  for (int i = 0; i < kMostWrappers && !places_in(path, look); ++i) {
+    const std::vector<std::string> inside = look.folders_in(path);
     if (inside.size() != 1) break;
     path /= inside.front();
   }
@@ -179,9 +179,10 @@ SplitList read_list(const fs::path& folder, const std::string& name) {
 
 class VocFolder final : public AnnotatedFolder {
  public:
-  explicit VocFolder(const fs::path& path) : AnnotatedFolder(voc_in(path)), xml_(root()) {
+  explicit VocFolder(const fs::path& path, FolderLook look = FolderLook())
+      : AnnotatedFolder(voc_in(path, look)), xml_(root()) {
     targets_.notation = TargetOptions::Notation::kVoc;
-    const std::optional<VocPlaces> places = places_in(root());
+    const std::optional<VocPlaces> places = places_in(root(), look);
     if (!places)
       throw Error(ErrorKind::kUsage, "there are no folders JPEGImages and Annotations", path,
                   "say where the XML files lie: `targets=voc` `field_from=xml=FOLDER`; or beside "
@@ -239,7 +240,7 @@ class VocFolder final : public AnnotatedFolder {
 
   void read_sets() {
     std::map<std::string, std::vector<SplitList>> found;
-    for (const std::string& file : files_in(root() / kSets)) {
+    for (const std::string& file : FolderLook().files_in(root() / kSets)) {
       const fs::path path = file;
       if (lower_case(path.extension().native()) != ".txt") continue;
       const std::string name = path.stem().native();
@@ -314,8 +315,9 @@ class VocFolder final : public AnnotatedFolder {
         const auto found = image_of.find(member);
         if (found == image_of.end()) {
           if (rejected.contains(printable(member))) continue;
-          split.rejects.push_back({printable(member), fmt::format("not there, but in {}/{}", kSets,
-                                                                  printable(set.file))});
+          split.rejects.push_back({printable(member),
+                                   {Reason::kNotThere, fmt::format("not there, but in {}/{}", kSets,
+                                                                   printable(set.file))}});
           continue;
         }
         if (const auto other = others.find(found->second); other != others.end())
@@ -369,10 +371,10 @@ class VocFolder final : public AnnotatedFolder {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
-  const fs::path folder = voc_in(path);
-  const std::optional<VocPlaces> places = places_in(folder);
-  return places && (places->beside || look_for_both(folder / places->xml).xml);
+bool probe(const fs::path& path, FolderLook& look) {
+  const fs::path folder = voc_in(path, look);
+  const std::optional<VocPlaces> places = places_in(folder, look);
+  return places && (places->beside || look_for_both(folder / places->xml, look).xml);
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<VocFolder>(path); }

@@ -5,12 +5,12 @@
 #include <set>
 
 #include "annotations/voc_file.h"
+#include "base/option.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "base/resources.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
 #include "sources/annotated/annotated_readings.h"
 
 namespace packhorse {

@@ -11,13 +11,14 @@
 
 #include "annotations/data_yaml.h"
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/printable.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/folder_look.h"
 
 namespace packhorse {
 
@@ -94,8 +95,9 @@ bool YoloLabels::attach(SplitListing& split) {
     if (error != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostBytes) {
       split.rejects.push_back(
           {printable(split.entries.path_of(i)),
-           error == 0 ? "its labels are no file that can be read"
-                      : fmt::format("its labels, {}: {}", printable(path), std::strerror(error))});
+           {Reason::kUnreadable, error == 0 ? "its labels are no file that can be read"
+                                            : fmt::format("its labels, {}: {}", printable(path),
+                                                          std::strerror(error))}});
       return false;
     }
     facts.fields = 1;
@@ -119,7 +121,7 @@ void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& 
   std::sort(absent_.begin(), absent_.end());
   std::map<std::uint64_t, std::string> misnamed;  // by the hash in lower case
   for (const std::string& folder : folders_) {
-    for (const std::string& name : files_in(root_ / folder)) {
+    for (const std::string& name : FolderLook().files_in(root_ / folder)) {
       const std::string path = naming::join(folder, name);
       const std::string lower = lower_case(path);
       if (!lower.ends_with(kTxt) || holds(wanted_, hash_of(path))) continue;
@@ -135,9 +137,10 @@ void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& 
       const std::string path = yolo_labels_path(image_path(split, i));
       const auto file = misnamed.find(hash_of(lower_case(path)));
       if (facts.fields != 0 || file == misnamed.end()) return true;
-      split.rejects.push_back({printable(split.entries.path_of(i)),
-                               fmt::format("its labels would be {}, and there is {}",
-                                           printable(path), printable(file->second))});
+      split.rejects.push_back(
+          {printable(split.entries.path_of(i)),
+           {Reason::kNoAnnotation, fmt::format("its labels would be {}, and there is {}",
+                                               printable(path), printable(file->second))}});
       return false;
     });
   }

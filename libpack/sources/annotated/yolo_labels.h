@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 

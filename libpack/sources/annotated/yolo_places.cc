@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "base/ascii.h"
+#include "base/printable.h"
+#include "dataset/url.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/option.h"

@@ -11,7 +11,10 @@
 #include "annotations/darknet_data.h"
 #include "base/ascii.h"
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "base/text_lines.h"
+#include "dataset/url.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -171,7 +174,8 @@ class YoloSource final : public Source {
     const UniqueFd fd = open_file(root_ / folder, O_RDONLY | O_DIRECTORY);
     if (!fd && errno == EACCES) {
       split.rejects.push_back(
-          {printable(prefix), std::string("unreadable folder: ") + std::strerror(EACCES)});
+          {printable(prefix),
+           {Reason::kUnreadable, std::string("unreadable folder: ") + std::strerror(EACCES)}});
       return;
     }
     SourceContents found = read_folder(root_ / folder, {}, memory);
@@ -184,7 +188,7 @@ class YoloSource final : public Source {
     for (const SourceContents::Other& other : found.others) {
       const std::string path = printable(naming::join(prefix, other.path));
       if (other.rule.empty()) {
-        split.rejects.push_back({path, other.reason});
+        split.rejects.push_back({path, other.problem});
       } else {
         split.skips.push_back({path, other.rule});
       }
@@ -208,26 +212,27 @@ class YoloSource final : public Source {
         throw Error(ErrorKind::kUsage,
                     fmt::format("line {} is a URL: {}", number, harmless_url(line)), root_ / list,
                     "copy the images to a disk, and name them by their paths");
-      const auto reject = [&](std::string why) {
+      const auto reject = [&](const Problem& why) {
         split.rejects.push_back(
-            {printable(line), fmt::format("line {} of {}: {}", number, printable(list), why)});
+            {printable(line),
+             {why.code, fmt::format("line {} of {}: {}", number, printable(list), why.text)}});
       };
       const auto path = path_of_line(list, line);
       if (!path) {
-        reject("its path leads out of the source");
+        reject({Reason::kBadPath, "its path leads out of the source"});
         continue;
       }
       if (!there.insert(*path).second) {
-        reject("the image is in the split already");
+        reject({Reason::kRepeated, "the image is in the split already"});
         continue;
       }
       struct stat status = {};
       if (::fstatat(root, path->c_str(), &status, 0) != 0) {
-        reject(std::strerror(errno));
+        reject({errno == ENOENT ? Reason::kNotThere : Reason::kUnreadable, std::strerror(errno)});
         continue;
       }
       if (!S_ISREG(status.st_mode)) {
-        reject("not a regular file");
+        reject(Reason::kNotRegular);
         continue;
       }
       const auto [folder, name] = naming::directory_and_name(*path);
@@ -404,13 +409,13 @@ bool has_images_and_labels(const fs::path& folder) {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& look) {
   if (is_data_file(path)) return true;
   if (!is_data_file(data_in(path))) return false;
   if (is_darknet(data_in(path)) || names_splits_and_classes(data_in(path))) return true;
   if (has_images_and_labels(path)) return true;
   bool found = false;
-  look_in(path, [&](const fs::directory_entry& entry) {
+  look.look_in(path, [&](const fs::directory_entry& entry) {
     found = has_images_and_labels(entry.path());
     return !found;
   });

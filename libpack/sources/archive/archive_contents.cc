@@ -4,10 +4,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -64,7 +64,7 @@ class ContentsReader {
     const bool folder = member.type == Member::Type::kDirectory;
     const std::optional<std::string> path = naming::clean_path(member.name);
     if (!path) {
-      if (!folder) contents_.outside.push_back({member.name, kLeaves});
+      if (!folder) contents_.outside.push_back({member.name, {Reason::kBadPath, kLeaves}});
       return;
     }
     // One skip covers the member and all that is in it, as in a folder on disk.
@@ -74,7 +74,7 @@ class ContentsReader {
       return;
     }
     if (naming::is_too_deep(*path)) {
-      if (!folder) contents_.outside.push_back({member.name, naming::kTooDeep});
+      if (!folder) contents_.outside.push_back({member.name, Reason::kTooDeep});
       return;
     }
     folders_.emplace(folder ? *path : naming::directory_of(*path));
@@ -97,7 +97,8 @@ class ContentsReader {
         return contents_.field_files.push_back({path, member.size, 0, locator});
       }
       if (!image_name && has_archive_name(path)) {
-        if (!scan_.enter()) reject(path, "an archive in the archive that is not read");
+        if (!scan_.enter())
+          reject(path, {Reason::kUnsupported, "an archive in the archive that is not read"});
         return;
       }
       const bool image = image_name || (member.problem.empty() && looks_like_image());
@@ -112,7 +113,7 @@ class ContentsReader {
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kRejected) throw;
-      reject(path, error.what());
+      reject(path, problem_of(error, Reason::kUnreadable));
     }
   }
 
@@ -127,8 +128,8 @@ class ContentsReader {
   void skip(const std::string& path, std::string_view rule) {
     contents_.others.push_back({path, rule, {}});
   }
-  void reject(const std::string& path, const std::string& reason) {
-    contents_.others.push_back({path, {}, reason});
+  void reject(const std::string& path, Problem problem) {
+    contents_.others.push_back({path, {}, std::move(problem)});
   }
 
   /// The image at that path with the highest locator below `before`.
@@ -178,8 +179,10 @@ class ContentsReader {
       if (!target && !image) {
         skip(link.path, naming::kNotAnImage);
       } else if (!target) {
-        reject(link.path, "a hard link to '" + printable(link.target) +
-                              "', and no image of that path comes before it in the archive");
+        reject(link.path,
+               {Reason::kNotThere, "a hard link to '" + printable(link.target) +
+                                       "', and no image of that path comes before it in the "
+                                       "archive"});
       } else if (fields_.may_be_elsewhere(link.path)) {
         contents_.field_files.push_back(
             {link.path, target->size, 0, payloads_.add_again(target->locator)});
@@ -202,7 +205,7 @@ class ContentsReader {
       for (end = begin + 1; end < images_.size() && images_.path_of(end) == path; ++end) {
         if (images_.facts(end).locator > images_.facts(last).locator) last = end;
       }
-      for (std::size_t i = begin + 1; i < end; ++i) reject(path, kReplaced);
+      for (std::size_t i = begin + 1; i < end; ++i) reject(path, {Reason::kRepeated, kReplaced});
       kept.add_from(images_, last);
     }
     images_ = std::move(kept);
@@ -223,7 +226,7 @@ class ContentsReader {
       if (facts) {
         contents_.images.add(directory, name, *facts);
       } else {
-        reject(path, naming::kFieldsTooLarge);
+        reject(path, Reason::kFieldsTooLarge);
       }
     }
     for (const std::string& path : field_files_) {

@@ -66,7 +66,7 @@ class ArchiveSource final : public PayloadSource {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook&) {
   std::error_code code;
   if (!fs::is_regular_file(path, code)) return false;
   if (has_archive_name(path.native())) return true;  // a damaged one is found when it is read

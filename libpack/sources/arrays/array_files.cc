@@ -8,9 +8,9 @@
 
 #include "archive/archive_scan.h"
 #include "base/ascii.h"
+#include "base/printable.h"
+#include "image/npy.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::arrays {
 

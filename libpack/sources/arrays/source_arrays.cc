@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "base/directory_look.h"
+#include "base/printable.h"
+#include "codecs/encode.h"
+#include "image/npy.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/codecs/png_encode.h"
-#include "packhorse/image/npy.h"
 #include "sources/arrays/array_files.h"
 #include "sources/arrays/array_labels.h"
 #include "sources/kinds.h"
@@ -238,10 +238,10 @@ class ArraysSource final : public PayloadSource {
     const std::uint64_t size = pixel_bytes(images.image) * sample_bytes(images.image);
     labels.for_each([&](std::uint64_t i, const std::string& text) {
       const std::string name = fmt::format("{:09}.png", i);
-      std::string reason;
-      const std::optional<std::int64_t> label = names.label(text, reason);
+      Problem problem;
+      const std::optional<std::int64_t> label = names.label(text, problem);
       if (!label) {
-        split.rejects.push_back({name, reason});
+        split.rejects.push_back({name, problem});
         return;
       }
       split.entries.add(
@@ -269,9 +269,9 @@ class ArraysSource final : public PayloadSource {
 };
 
 /// Whether a folder holds files of arrays, and neither folders nor images.
-bool is_folder_of_arrays(const fs::path& path) {
+bool is_folder_of_arrays(const fs::path& path, FolderLook& look) {
   bool found = false, other = false;
-  look_in(path, [&](const fs::directory_entry& entry) {
+  look.look_in(path, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename();
     if (naming::passed_over(name) != nullptr) return true;
     std::error_code code;
@@ -284,10 +284,10 @@ bool is_folder_of_arrays(const fs::path& path) {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& look) {
   std::error_code code;
   if (fs::is_regular_file(path, code)) return has_array_name(path);
-  return fs::is_directory(path, code) && is_folder_of_arrays(path);
+  return fs::is_directory(path, code) && is_folder_of_arrays(path, look);
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ArraysSource>(path); }

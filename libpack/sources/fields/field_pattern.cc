@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 #include "sources/fields/field_pattern.h"
 
 namespace packhorse {

@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

@@ -10,15 +10,15 @@
 #include <set>
 #include <utility>
 
+#include "base/file.h"
 #include "base/parallel.h"
+#include "base/stop.h"
+#include "codecs/image_header.h"
 #include "labels/label_rows.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/image_header.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "sources/folder/folder_items.h"
@@ -100,7 +100,7 @@ class Reading {
     for (const std::string& name : items.folders()) {
       std::string path = join(folder.path, name);
       if (naming::is_too_deep(join(path, "x"))) {
-        out_.others.push_back({std::move(path), {}, naming::kTooDeep});
+        out_.others.push_back({std::move(path), {}, Reason::kTooDeep});
       } else {
         inside.push_back({std::move(path), around});
       }
@@ -119,7 +119,10 @@ class Reading {
     }
     out_.folders.push_back(path);
     out_.unreadable.emplace(path, std::strerror(error));
-    out_.others.push_back({path, {}, std::string("unreadable folder: ") + std::strerror(error)});
+    out_.others.push_back(
+        {path,
+         {},
+         {Reason::kUnreadable, std::string("unreadable folder: ") + std::strerror(error)}});
   }
 
   void skip(std::string path, std::string_view rule) {
@@ -134,9 +137,9 @@ class Reading {
       EntryTable::Facts facts{
           .size = items[i].size, .stamp = items[i].stamp, .locator = items[i].inode};
       if (!take_fields(items, i, verdicts, facts)) {
-        out_.others.push_back({join(path, items.name(i)), {}, naming::kFieldsTooLarge});
+        out_.others.push_back({join(path, items.name(i)), {}, Reason::kFieldsTooLarge});
       } else if (facts.size > naming::kLargestImage) {
-        out_.others.push_back({join(path, items.name(i)), {}, naming::kTooLarge});
+        out_.others.push_back({join(path, items.name(i)), {}, Reason::kFileTooLarge});
       } else {
         out_.images.add(path, items.name(i), facts);
       }
@@ -172,8 +175,9 @@ class Reading {
     out_.others.push_back({join(path, name),
                            {},
                            leads_nowhere
-                               ? naming::kLeadsNowhere
-                               : std::string("unreadable: ") + std::strerror(item.error)});
+                               ? Problem(Reason::kNotThere, naming::kLeadsNowhere)
+                               : Problem(Reason::kUnreadable,
+                                         std::string("unreadable: ") + std::strerror(item.error))});
     return Verdict::kNone;
   }
 

@@ -4,13 +4,13 @@
 
 #include "archive/archive_scan.h"
 #include "archive/payloads.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 #include "sources/archive/archive_contents.h"
 #include "sources/folder/folder_items.h"
 #include "sources/kinds.h"
@@ -216,7 +216,7 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook&) {
   std::error_code code;
   return fs::is_directory(path, code);
 }

@@ -14,13 +14,13 @@
 #include <unordered_set>
 
 #include "base/ascii.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/printable.h"
 #include "labels/label_rows.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -4,10 +4,10 @@
 #include <iterator>
 #include <set>
 
+#include "base/hash.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -64,7 +64,7 @@ class Attaching {
   };
   /// What becomes of one image.
   struct Verdict {
-    std::string problem;   ///< why it is rejected; empty: it is not
+    Problem problem;       ///< why it is rejected; empty: it is not
     bool skipped = false;  ///< it is no image, but lies with the files of a field
   };
 
@@ -112,7 +112,7 @@ class Attaching {
       found.clear();
       Verdict verdict = find_all(path, layout_.roots[s].place_of(path), found);
       for (const auto& [f, file] : found)
-        if (!facts.add_field(f, file->size)) verdict.problem = naming::kFieldsTooLarge;
+        if (!facts.add_field(f, file->size)) verdict.problem = Reason::kFieldsTooLarge;
       if (verdict.skipped) {
         split.skips.push_back({printable(below), naming::kInFieldFolder});
         return false;
@@ -142,14 +142,15 @@ class Attaching {
       }
       const std::string closed = path ? unreadable_around(*path) : std::string();
       if (!closed.empty()) {
-        verdict.problem = "its field " + fields_[f].name + ": " + closed;
+        verdict.problem = {Reason::kUnreadable, "its field " + fields_[f].name + ": " + closed};
         continue;
       }
       if (seen_[f].missing++ == 0) seen_[f].image = image, seen_[f].file = path.value_or("");
       if (fields_[f].required)
-        verdict.problem =
-            naming::kNoField + fields_[f].name + ": " +
-            (path ? "there is no " + shown(*path) : "its name does not fit the pattern");
+        verdict.problem = {
+            Reason::kNoField,
+            std::string(row_of(Reason::kNoField).text) + fields_[f].name + ": " +
+                (path ? "there is no " + shown(*path) : "its name does not fit the pattern")};
     }
     return verdict;
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 #include "sources/fields/field_set.h"
 #include "sources/layout/layout.h"
 

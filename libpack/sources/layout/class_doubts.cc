@@ -2,9 +2,9 @@
 #include <iterator>
 
 #include "archive/archive_scan.h"
+#include "base/printable.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
-#include "packhorse/base/printable.h"
 #include "sources/layout/annotations_beside.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/layout.h"

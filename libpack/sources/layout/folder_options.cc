@@ -2,8 +2,8 @@
 
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/sources/source.h"
 #include "sources/layout/layout.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -1,7 +1,7 @@
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "listing/names.h"
-#include "packhorse/base/printable.h"
 #include "sources/layout/layout.h"
 
 namespace packhorse {
@@ -36,7 +36,8 @@ class Placement {
     contents_.images = EntryTable();
     for (const SourceContents::Other& other : contents_.others) place_other(other);
     for (const Reject& reject : contents_.outside)
-      listing_.splits.front().rejects.push_back({printable(reject.path), reject.reason});
+      listing_.splits.front().rejects.push_back(
+          {printable(reject.path), {reject.code, reject.reason}});
     for (SplitListing& split : listing_.splits) split.entries.sort_by_path();
     return std::move(listing_);
   }
@@ -56,7 +57,7 @@ class Placement {
     if (root.given) return 0;
     const std::string_view name = root.class_of(below);
     if (name.empty()) {
-      split_of(root).rejects.push_back({printable(below), naming::kNoClassFolder});
+      split_of(root).rejects.push_back({printable(below), Reason::kNoClassFolder});
       return std::nullopt;
     }
     if (name != class_) {  // images of one folder come one after the other
@@ -101,7 +102,7 @@ class Placement {
     } else if (rule) {
       split_of(*root).skips.push_back({printable(below), other.rule});
     } else {
-      split_of(*root).rejects.push_back({printable(below), other.reason});
+      split_of(*root).rejects.push_back({printable(below), other.problem});
     }
   }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/option.h"
+#include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse {

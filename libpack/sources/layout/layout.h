@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "labels/given_labels.h"
-#include "packhorse/sources/source.h"
 #include "sources/layout/source_contents.h"
 #include "sources/layout/tree.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

@@ -9,12 +9,12 @@
 #include <unordered_map>
 
 #include "base/ascii.h"
+#include "base/hash.h"
+#include "codecs/colour_rows.h"
+#include "codecs/image_header.h"
 #include "codecs/perceptual_hash.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/codecs/image_header.h"
 #include "sources/layout/folder_roles.h"
 
 namespace packhorse {

@@ -8,11 +8,11 @@
 
 #include "archive/archive_scan.h"
 #include "base/ascii.h"
+#include "base/option.h"
+#include "base/printable.h"
+#include "dataset/class_list.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/class_list.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/layout.h"
@@ -87,7 +87,7 @@ SourceContents contents_of(const SourceContents& all, const std::string& folder)
   }
   for (const SourceContents::Other& other : all.others)
     if (const auto path = below(other.path); !path.empty())
-      some.others.push_back({std::string(path), other.rule, other.reason});
+      some.others.push_back({std::string(path), other.rule, other.problem});
   for (const std::string& path : all.folders)
     if (const auto inside = below(path); !inside.empty()) some.folders.emplace_back(inside);
   for (const std::string& path : all.datasets)

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/listing/listing.h"
+#include "listing/listing.h"
 
 namespace packhorse {
 
@@ -37,7 +37,7 @@ struct SourceContents {
   struct Other {
     std::string path;
     std::string_view rule;  ///< empty: rejected
-    std::string reason;
+    Problem problem;        ///< why, if so
   };
   EntryTable images;  ///< sorted by path; labels are not set
   std::vector<Other> others;

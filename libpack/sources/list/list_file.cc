@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
 #include "labels/label_text.h"
 #include "labels/row_reader.h"
 #include "labels/table_syntax.h"
@@ -10,7 +11,6 @@
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 
@@ -135,20 +135,20 @@ void ListFile::take(const Row& row, ListRow& out) const {
   }
   if (!out.problem.empty()) return;
   if (out.path.empty()) {
-    out.problem = "no path";
+    out.problem = {Reason::kBadRow, "no path"};
   } else if (out.path.find('\0') != std::string::npos) {
-    out.problem = "a zero byte in the path";
+    out.problem = {Reason::kBadRow, "a zero byte in the path"};
   } else if (out.label.empty()) {
-    out.problem = "no label";
+    out.problem = {Reason::kNoLabel, "no label"};
   } else if (has_splits_ && out.split.empty()) {
-    out.problem = "no split";
+    out.problem = {Reason::kBadRow, "no split"};
   }
 }
 
 void ListFile::take_cells(const Row& row, ListRow& out) const {
   if (row.cells.size() != column_roles_.size()) {
-    out.problem = "not " + std::to_string(column_roles_.size()) + " columns but " +
-                  std::to_string(row.cells.size());
+    out.problem = {Reason::kBadRow, "not " + std::to_string(column_roles_.size()) +
+                                        " columns but " + std::to_string(row.cells.size())};
     return;
   }
   for (std::size_t c = 0; c < row.cells.size(); ++c) set(out, column_roles_[c], row.cells[c]);
@@ -156,18 +156,21 @@ void ListFile::take_cells(const Row& row, ListRow& out) const {
 
 void ListFile::take_members(const Row& row, ListRow& out) const {
   std::vector<JsonMember> members;
-  out.problem = json_members(row.cells[0], members);
-  if (!out.problem.empty()) return;
+  if (std::string why = json_members(row.cells[0], members); !why.empty()) {
+    out.problem = {Reason::kBadRow, std::move(why)};
+    return;
+  }
   std::set<int> taken;
   for (const JsonMember& member : members) {
     const int role = role_of(lower_case(member.name));
     if (role == kIgnored || member.type == JsonMember::Type::kNull) continue;
-    if (!taken.insert(role).second) out.problem = "'" + lower_case(member.name) + "' twice";
+    if (!taken.insert(role).second)
+      out.problem = {Reason::kBadRow, "'" + lower_case(member.name) + "' twice"};
     set(out, role, member.text);
     if (member.type == JsonMember::Type::kString || role >= kFirstField) continue;
     if (role != kLabel || !is_integer(member.text)) {
-      out.problem = "its " + lower_case(member.name) + " is no string" +
-                    (role == kLabel ? " and no integer" : "");
+      out.problem = {Reason::kBadRow, "its " + lower_case(member.name) + " is no string" +
+                                          (role == kLabel ? " and no integer" : "")};
     }
   }
 }

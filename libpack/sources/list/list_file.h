@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "labels/row_reader.h"
-#include "packhorse/base/file.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 
@@ -20,7 +20,7 @@ struct ListRow {
   std::string label;                ///< empty: none
   std::string split;                ///< empty: none
   std::vector<std::string> fields;  ///< one for each of ListFile::fields(); empty: none
-  std::string problem;              ///< why it is not a sample; empty: it may be one
+  Problem problem;                  ///< why it is not a sample; empty: it may be one
 };
 
 /// A list file; it takes memory for one row. Any thread may call `row_at` and make readers.

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 
@@ -17,23 +17,24 @@ std::pair<std::string, std::string> parts_of(const std::string& path) {
 
 }  // namespace
 
-std::string ListedUrls::path_of(const std::string& url, std::string& problem) try {
+std::string ListedUrls::path_of(const std::string& url, Problem& problem) try {
   const Url parsed = parse_url(url);
   // parse_url() takes such slashes away, and what is decoded could not be told from them.
   const std::string_view path =
       std::string_view(url).substr(std::min(url.size(), url.find('/', url.find("://") + 3)));
   if (path.find("//") != std::string_view::npos || path.ends_with('/') ||
       path.find("%2f") != std::string_view::npos || path.find("%2F") != std::string_view::npos)
-    problem = "a URL with an empty part, a slash at its end, or one that is encoded";
+    problem = {Reason::kBadPath,
+               "a URL with an empty part, a slash at its end, or one that is encoded"};
   if (!parsed.query.empty()) {
-    problem = "a URL with a query, which may be a secret, and would be stored";
+    problem = {Reason::kBadPath, "a URL with a query, which may be a secret, and would be stored"};
   } else if (parsed.path.empty()) {
-    problem = "a URL of a host, not of an image";
+    problem = {Reason::kBadPath, "a URL of a host, not of an image"};
   }
   return "/" + parsed.scheme + "/" + parsed.host + "/" + parsed.path;
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kUsage) throw;
-  problem = error.what();
+  problem = {Reason::kBadPath, error.what()};
   return {};
 }
 
@@ -48,11 +49,11 @@ RemoteFiles& ListedUrls::files_of(const std::string& path) {
   return *files;
 }
 
-RemoteFile ListedUrls::look(const std::string& path, std::string& problem) try {
+RemoteFile ListedUrls::look(const std::string& path, Problem& problem) try {
   return files_of(path).look(parts_of(path).second);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kNotFound) throw;
-  problem = "there is nothing at this URL";
+  problem = {Reason::kNotThere, "there is nothing at this URL"};
   return {};
 }
 

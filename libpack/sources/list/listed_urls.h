@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/dataset/remote_files.h"
+#include "dataset/remote_files.h"
 #include "sources/objects/object_reader.h"
 
 namespace packhorse {
@@ -17,11 +17,11 @@ namespace packhorse {
 class ListedUrls {
  public:
   /// The URL as a path. `problem` says why it is none that can be read, and is empty otherwise.
-  static std::string path_of(const std::string& url, std::string& problem);
+  static std::string path_of(const std::string& url, Problem& problem);
 
   /// Asks a storage for what lies at such a path. `problem` says so when there is nothing. Throws
   /// Error(kIo | kUsage | kUnsupported). Thread-safe.
-  RemoteFile look(const std::string& path, std::string& problem);
+  RemoteFile look(const std::string& path, Problem& problem);
   /// Keeps what look() has found, to be read; `row`: the row's offset in the list.
   std::uint64_t add(const std::string& path, RemoteFile object, std::uint64_t row);
 

@@ -11,18 +11,17 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "base/printable.h"
+#include "dataset/url.h"
 #include "labels/label_names.h"
 #include "labels/text_file.h"
 #include "listing/listed_file.h"
 #include "listing/listed_path.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/dataset/url.h"
 #include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/layout.h"
@@ -66,7 +65,7 @@ struct Survey {
   Survey(const ListFile& list, const ListOptions& options, const fs::path& folder);
   /// What a row's path means: a place as ListedPaths has it, of a URL, too. `problem` says why it
   /// means nothing.
-  std::string place(const std::string& path, std::string& problem) const;
+  std::string place(const std::string& path, Problem& problem) const;
   bool urls = false;  ///< the list is one of URLs
   LabelNames labels;
   ListedPaths paths;
@@ -155,17 +154,18 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   }
 }
 
-std::string Survey::place(const std::string& path, std::string& problem) const {
+std::string Survey::place(const std::string& path, Problem& problem) const {
   if (problem.empty() && is_url(path) != urls)
-    problem = urls ? "a path, though the list begins with a URL"
-                   : "a URL, though the list begins with a path";
+    problem = {Reason::kBadPath, urls ? "a path, though the list begins with a URL"
+                                      : "a URL, though the list begins with a path"};
   if (!problem.empty()) return is_url(path) ? harmless_url(path) : path;
   return urls ? ListedUrls::path_of(path, problem) : paths.place(path);
 }
 
 /// A row on its way to becoming an entry or a reject. The texts of its fields stay in the file.
 struct Pending {
-  std::string split, path, label, problem;  ///< path: what Survey::paths calls its place
+  std::string split, path, label;  ///< path: what Survey::paths calls its place
+  Problem problem;
   std::uint64_t line = 0, offset = 0;
   EntryTable::Facts facts;
   RemoteFile object = {};  ///< in a list of URLs
@@ -254,7 +254,7 @@ class ListSource final : public Source {
     for (std::size_t f = 0; f < row.fields.size(); ++f) {
       if (row.fields[f].empty()) continue;
       if (!pending.facts.add_field(f, row.fields[f].size()))
-        pending.problem = naming::kFieldsTooLarge;
+        pending.problem = Reason::kFieldsTooLarge;
       hash = hash * 31 + xxh3(as_bytes(row.fields[f]));
     }
     if (pending.facts.fields != 0) {
@@ -282,9 +282,10 @@ class ListSource final : public Source {
     if (!row.problem.empty()) return;
     struct stat status {};
     if (::stat((base_->path() / survey_->paths.stored(row.path)).c_str(), &status) != 0) {
-      row.problem = errno == ENOENT ? "the file is not there" : std::strerror(errno);
+      row.problem = errno == ENOENT ? Problem(Reason::kNotThere)
+                                    : Problem(Reason::kUnreadable, std::strerror(errno));
     } else if (!S_ISREG(status.st_mode)) {
-      row.problem = naming::kNotRegular;
+      row.problem = Reason::kNotRegular;
     }
     row.facts.size = static_cast<std::uint64_t>(status.st_size);
     const std::int64_t stamp = stamp_of(status);
@@ -303,19 +304,20 @@ class ListSource final : public Source {
                            ? 0
                            : static_cast<std::size_t>(split - survey.splits.begin())];
     if (row.problem.empty() && split == survey.splits.end())
-      row.problem = "'" + printable(row.split) + "' is no name for a split";
+      row.problem = {Reason::kBadRow, "'" + printable(row.split) + "' is no name for a split"};
     const std::string stored = row.problem.empty() ? survey.paths.stored(row.path) : row.path;
     if (row.problem.empty() && without_time(stored).size() != stored.size())
-      row.problem = "its path begins like those of files listed again, with ~ and a number";
+      row.problem = {Reason::kBadPath,
+                     "its path begins like those of files listed again, with ~ and a number"};
     if (row.problem.empty() && row.facts.size > naming::kLargestImage)
-      row.problem = naming::kTooLarge;
+      row.problem = Reason::kFileTooLarge;
     if (row.problem.empty()) {
       if (const auto label = survey.labels.label(row.label, row.problem)) row.facts.label = *label;
     }
     if (!row.problem.empty()) {
       out.rejects.push_back(
           {stored.empty() ? printable(path_.filename().string()) : printable(stored),
-           "line " + std::to_string(row.line) + ": " + row.problem});
+           {row.problem.code, "line " + std::to_string(row.line) + ": " + row.problem.text}});
       return;
     }
     const std::string name = name_again(count(row, stored), stored);
@@ -375,7 +377,7 @@ class ListSource final : public Source {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook&) {
   std::error_code code;
   return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
 }

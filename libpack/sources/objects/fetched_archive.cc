@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "dataset/copied_file.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/url.h"
 #include "sources/kinds.h"
 
 namespace packhorse {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/base/file.h"
-#include "packhorse/sources/source.h"
+#include "base/file.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

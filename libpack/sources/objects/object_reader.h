@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "packhorse/dataset/remote_files.h"
+#include "dataset/remote_files.h"
 #include "sources/objects/fetched_ahead.h"
 
 namespace packhorse {

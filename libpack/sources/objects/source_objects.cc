@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "archive/archive_scan.h"
+#include "base/file.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/remote_files.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
 #include "sources/kinds.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/layout.h"
@@ -101,20 +101,20 @@ class ObjectsSource final : public Source {
       const RemoteFile& object = objects_[at];
       const std::optional<std::string> path = naming::clean_path(object.name);
       if (!path || !is_inner_name(object.name)) {
-        contents.outside.push_back({object.name, "its name is no path"});
+        contents.outside.push_back({object.name, Reason::kBadPath});
       } else if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
         folders.emplace(naming::directory_of(over));
         passed_over.emplace(over);
         continue;
       } else if (naming::is_too_deep(*path)) {
-        contents.outside.push_back({object.name, naming::kTooDeep});
+        contents.outside.push_back({object.name, Reason::kTooDeep});
       } else if (fields.may_be_elsewhere(*path)) {
         contents.field_files.push_back({*path, object.bytes, object.stamp, at});
       } else if (fields.may_be_beside(*path)) {
         companions.emplace(*path, at);
       } else if (naming::has_any_image_name(*path) || naming::has_npy_name(*path)) {
         if (object.bytes > naming::kLargestImage) {
-          contents.others.push_back({*path, {}, naming::kTooLarge});
+          contents.others.push_back({*path, {}, Reason::kFileTooLarge});
           folders.emplace(naming::directory_of(*path));
           continue;
         }
@@ -155,7 +155,7 @@ class ObjectsSource final : public Source {
         fields_of_[facts.locator].push_back({f, found->second});
       }
       if (!fits) {
-        contents.others.push_back({path, {}, naming::kFieldsTooLarge});
+        contents.others.push_back({path, {}, Reason::kFieldsTooLarge});
         continue;
       }
       const auto [directory, name] = naming::directory_and_name(path);

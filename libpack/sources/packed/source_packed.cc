@@ -2,12 +2,14 @@
 #include <set>
 
 #include "base/directory_look.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "dataset/dataset_directory.h"
+#include "dataset/shard_index.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/sample.h"
 #include "sources/kinds.h"
@@ -198,7 +200,7 @@ class PackedSource final : public Source {
       list_fields(part, shard, row, facts);
       const std::string path = path_of(part.dataset, index, row);
       if (facts.size > naming::kLargestImage) {
-        out.rejects.push_back({printable(path), naming::kTooLarge});
+        out.rejects.push_back({printable(path), Reason::kFileTooLarge});
         continue;
       }
       const auto [directory, name] = naming::directory_and_name(path);
@@ -240,13 +242,13 @@ class PackedSource final : public Source {
 };
 
 /// Whether a folder in it holds images or folders, as no shard does.
-bool holds_folders_of_images(const fs::path& dataset) {
+bool holds_folders_of_images(const fs::path& dataset, FolderLook& look) {
   bool found = false;
   std::error_code code;
-  look_in(dataset, [&](const fs::directory_entry& entry) {
+  look.look_in(dataset, [&](const fs::directory_entry& entry) {
     if (!entry.is_directory(code) || naming::passed_over(entry.path().filename().native()))
       return true;
-    look_in(entry.path(), [&](const fs::directory_entry& inner) {
+    look.look_in(entry.path(), [&](const fs::directory_entry& inner) {
       found = inner.is_directory(code) || naming::has_any_image_name(inner.path().native());
       return !found;
     });
@@ -257,7 +259,7 @@ bool holds_folders_of_images(const fs::path& dataset) {
 
 }  // namespace
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& look) {
   // Other people's folders may hold a dataset.json, too, so a class list must lie beside it.
   const auto is_dataset = [](const fs::path& directory) {
     std::error_code code;
@@ -265,15 +267,15 @@ bool probe(const fs::path& path) {
   };
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
-  if (is_dataset(path)) return !holds_folders_of_images(path);
+  if (is_dataset(path)) return !holds_folders_of_images(path, look);
   // Datasets beside other folders are what is packed, or were packed into it: that is for others to
   // refuse. What is closed may be a split.
   bool datasets = false, others = false;
-  look_in(path, [&](const fs::directory_entry& entry) {
+  look.look_in(path, [&](const fs::directory_entry& entry) {
     if (!entry.is_directory(code) || naming::passed_over(entry.path().filename().native()))
       return true;
     if (fs::status(entry.path() / kManifestName, code).type() == fs::file_type::none) return true;
-    const bool dataset = is_dataset(entry.path()) && !holds_folders_of_images(entry.path());
+    const bool dataset = is_dataset(entry.path()) && !holds_folders_of_images(entry.path(), look);
     (dataset ? datasets : others) = true;
     return !others;
   });

@@ -10,10 +10,11 @@
 
 #include "archive/archive_scan.h"
 #include "base/directory_look.h"
+#include "base/file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
+#include "sources/folder_look.h"
 
 namespace packhorse {
 
@@ -182,11 +183,11 @@ std::vector<fs::path> find_shards(const fs::path& source) {
   return shards;
 }
 
-bool is_shard_folder(const fs::path& path) {
+bool is_shard_folder(const fs::path& path, FolderLook& look) {
   std::error_code code;
   if (!fs::is_directory(path, code) || fs::exists(path / kManifestName, code)) return false;
   bool archives = false, folders = false;
-  look_in(path, [&](const fs::directory_entry& entry) {
+  look.look_in(path, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().native();
     if (naming::is_hidden(name)) return true;
     folders = entry.is_directory(code);

@@ -7,6 +7,8 @@
 /// Finds the files named by "shards/train-{000000..000146}.tar", by "shards/*.tar", or by a folder.
 namespace packhorse {
 
+class FolderLook;
+
 /// Whether a path that does not exist may be a pattern.
 bool is_shard_pattern(const std::filesystem::path& path);
 
@@ -30,6 +32,6 @@ void refuse_several_sets(const std::vector<std::string>& names,
 std::vector<std::filesystem::path> find_shards(const std::filesystem::path& source);
 
 /// Whether `path` is a folder that holds archives and no folders, and is not a packhorse dataset.
-bool is_shard_folder(const std::filesystem::path& path);
+bool is_shard_folder(const std::filesystem::path& path, FolderLook& look);
 
 }  // namespace packhorse

@@ -1,13 +1,13 @@
 #include <optional>
 
 #include "archive/archive_scan.h"
+#include "dataset/class_list.h"
 #include "formats/wds/key_dot.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
 #include "labels/label_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/manifest.h"
 #include "sources/kinds.h"
 #include "sources/layout/layout.h"
@@ -125,10 +125,10 @@ bool holds_bare_images(const fs::path& path) try {
   return false;  // reading the archive reports this again, with the place
 }
 
-bool probe(const fs::path& path) {
+bool probe(const fs::path& path, FolderLook& folders) {
   std::error_code code;
   if (!fs::exists(path, code)) return is_shard_pattern(path);
-  const bool folder = is_shard_folder(path);
+  const bool folder = is_shard_folder(path, folders);
   if (!folder && !fs::is_regular_file(path, code)) return false;
   const fs::path first = folder ? find_shards(path).front() : path;
   const UniqueFd fd = open_for_reading(first);

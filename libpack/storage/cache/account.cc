@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/json.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
 
 namespace packhorse {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "storage/cache/byte_locks.h"
 
 /// DIR/packhorse-cache.json says that a directory is a cache, how many bytes its runs may take, and

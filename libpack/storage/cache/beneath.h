@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 /// Opens and checks what lies in a cache directory, where others may have put anything. No link is
 /// followed, and only regular files with one name that belong to this user are taken for the

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <thread>
 
+#include "base/file.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

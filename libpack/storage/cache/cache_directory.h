@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "storage/cache/account.h"
 #include "storage/cache/shard_files.h"
 

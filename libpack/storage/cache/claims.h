@@ -10,7 +10,7 @@
 #include <mutex>
 #include <set>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse {
 

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/storage/cache.h"
+#include "packhorse/storage/remote.h"
 #include "storage/cache/cached_file.h"
 
 namespace packhorse {

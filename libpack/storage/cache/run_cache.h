@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/file.h"
 #include "packhorse/base/mapped_file.h"
 
 /// Copies of parts of remote files on a local disk, shared by all processes of a node. A file is

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 
 namespace packhorse {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "storage/cache/beneath.h"
 #include "storage/cache/runs_header.h"
 

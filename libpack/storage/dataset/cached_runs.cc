@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "packhorse/base/stop.h"
+#include "base/stop.h"
 
 namespace packhorse {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 #include "storage/under_way.h"
 
 namespace packhorse {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/storage/object_store.h"
+#include "dataset/remote_files.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

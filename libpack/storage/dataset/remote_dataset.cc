@@ -7,13 +7,13 @@
 #include <mutex>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/parallel.h"
+#include "dataset/remote_files.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/dataset/shard_index.h"
 #include "packhorse/storage/remote.h"
 #include "storage/cache/run_cache.h"
 #include "storage/dataset/object_copy.h"

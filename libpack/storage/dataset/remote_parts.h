@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/dataset/landing.h"
 #include "storage/dataset/memory_budget.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

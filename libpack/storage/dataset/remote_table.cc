@@ -1,5 +1,6 @@
+#include "storage/dataset/remote_table.h"
+
 #include "base/option_values.h"
-#include "packhorse/storage/remote.h"
 
 namespace packhorse {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/shard_index.h"
+#include "base/hash.h"
+#include "dataset/shard_index.h"
 
 namespace packhorse {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dataset/shard_index.h"
 #include "storage/dataset/remote_parts.h"
 #include "storage/dataset/sample_check.h"
 

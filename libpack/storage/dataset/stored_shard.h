@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "packhorse/dataset/remote_files.h"
+#include "dataset/remote_files.h"
 #include "storage/dataset/cached_runs.h"
 #include "storage/dataset/memory_pieces.h"
 

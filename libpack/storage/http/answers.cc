@@ -8,8 +8,8 @@
 #include <ctime>
 #include <string>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "storage/http/s3_xml.h"
 
 namespace packhorse {

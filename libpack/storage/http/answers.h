@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/http/client.h"
+#include "storage/object_store.h"
 
 /// The judgement over answers, as pure functions: a server is not believed, but held to what was
 /// asked for.

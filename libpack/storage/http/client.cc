@@ -13,8 +13,8 @@
 #include <random>
 #include <thread>
 
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/stop.h"
 #include "storage/http/answers.h"
 #include "storage/http/curl_loop.h"
 #include "storage/http/request_cap.h"

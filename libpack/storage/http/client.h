@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
-#include "packhorse/storage/object_store.h"
+#include "storage/object_store.h"
 
 /// HTTP/1.1 and /2 over libcurl's multi interface: threads of its own drive all requests. Servers
 /// are always verified, proxies are those of the environment. Redirects, five at most, are followed
@@ -75,7 +75,7 @@ class HttpClient {
   /// Sends it when there is room among the requests under way, and repeats it, with growing pauses
   /// and jitter (Retry-After counts), within StorageOptions::retries and retry_time. `done` is
   /// called once, in a thread of the client; it must neither block nor throw. `owner` is a name for
-  /// give_up() and counters(). A stop of the calling thread (packhorse/base/stop.h) gives it up.
+  /// give_up() and counters(). A stop of the calling thread (base/stop.h) gives it up.
   void start(Make make, Accept accept, Done done, const void* owner = nullptr);
   /// The same, waiting for it. Throws the error. Not from `make` or `done`.
   HttpResponse perform(Make make, Accept accept, const void* owner = nullptr);

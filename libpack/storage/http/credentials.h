@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/storage/object_store.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/http/transfer.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

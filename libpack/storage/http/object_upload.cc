@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
 #include "storage/http/s3_xml.h"
 #include "storage/under_way.h"
 

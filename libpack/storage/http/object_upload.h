@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/http/client.h"
 #include "storage/http/web_requests.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

@@ -8,10 +8,10 @@
 #include <array>
 #include <csignal>
 
+#include "base/file.h"
+#include "base/process.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/process.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse {
 

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

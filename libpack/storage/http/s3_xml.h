@@ -8,7 +8,7 @@
 
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
-#include "packhorse/storage/object_store.h"
+#include "storage/object_store.h"
 
 /// The texts of S3's uploads in parts
 /// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html).

@@ -9,9 +9,9 @@
 #include <map>
 
 #include "base/ascii.h"
+#include "base/hash.h"
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 

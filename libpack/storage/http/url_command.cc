@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/dataset/url.h"
 #include "storage/http/program_output.h"
 
 namespace packhorse {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/http/answers.h"
 #include "storage/http/client.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

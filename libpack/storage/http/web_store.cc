@@ -8,10 +8,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/stop.h"
+#include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "storage/http/object_upload.h"
 #include "storage/http/s3_xml.h"
 

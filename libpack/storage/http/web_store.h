@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/http/answers.h"
 #include "storage/http/client.h"
 #include "storage/http/s3_xml.h"
 #include "storage/http/web_requests.h"
+#include "storage/object_store.h"
 
 namespace packhorse {
 

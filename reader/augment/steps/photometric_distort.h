@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "augment/color_plan.h"
+#include "augment/color_steps.h"
 #include "augment/steps/step.h"
 
 namespace packhorse::reader::steps {

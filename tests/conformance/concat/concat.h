@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/formats/format.h"
+#include "formats/format.h"
 
 namespace packhorse::concat {
 

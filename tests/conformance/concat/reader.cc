@@ -1,9 +1,10 @@
 #include <array>
 
+#include "base/file.h"
 #include "concat/concat.h"
 #include "concat/layout.h"
+#include "formats/format.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse::concat {
 

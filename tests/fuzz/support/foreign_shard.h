@@ -1,7 +1,7 @@
 #pragma once
 
+#include "formats/foreign_shard.h"
 #include "fuzz.h"
-#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse::fuzz {
 

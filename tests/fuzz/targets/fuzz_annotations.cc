@@ -2,12 +2,12 @@
 // datasets keep of COCO's; the first byte says which.
 #include <array>
 
+#include "analysis/coco_results.h"
 #include "annotations/coco_object.h"
 #include "annotations/data_yaml.h"
 #include "annotations/hf_metadata.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
-#include "packhorse/analysis/coco_results.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

@@ -1,5 +1,5 @@
 // The header of an image of any kind.
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

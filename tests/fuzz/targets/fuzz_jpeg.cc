@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "packhorse/base/hash.h"
-#include "packhorse/jpeg/coefficients.h"
+#include "base/hash.h"
+#include "jpeg/decode/coefficients.h"
 #include "support/fuzz.h"
 
 namespace {

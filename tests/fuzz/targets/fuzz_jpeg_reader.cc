@@ -1,8 +1,8 @@
 // The reader's chain of JPEG decoders, libjpeg at its end: slices of files with a table of rows,
 // windows, scales.
+#include "base/hash.h"
+#include "codecs/image_header.h"
 #include "decode/jpeg_decoder.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/codecs/image_header.h"
 #include "support/fuzz.h"
 
 namespace {

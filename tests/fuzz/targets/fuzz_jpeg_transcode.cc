@@ -1,8 +1,8 @@
 // The lossless transcode of the image mode "roi", and the table that it leaves in its files.
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/jpeg/roi_layout.h"
-#include "packhorse/transforms/transform.h"
+#include "codecs/image_header.h"
+#include "jpeg/decode/roi_layout.h"
 #include "support/fuzz.h"
+#include "transforms/transform.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // A labels file, and the same bytes as a list of classes.
+#include "dataset/class_list.h"
 #include "labels/label_file.h"
-#include "packhorse/dataset/class_list.h"
-#include "packhorse/labels/class_file.h"
-#include "packhorse/sources/source.h"
+#include "labels/text_file.h"
+#include "sources/source.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

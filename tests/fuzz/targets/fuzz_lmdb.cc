@@ -1,5 +1,5 @@
 // A foreign LMDB file: the pages, and, when those pass, what the library makes of them.
-#include "formats/lmdb/lmdb.h"
+#include "formats/kinds.h"
 #include "support/foreign_shard.h"
 #include "support/fuzz.h"
 

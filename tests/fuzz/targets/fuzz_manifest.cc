@@ -1,10 +1,10 @@
 // dataset.json, mostly with the matching id: without it the rest is never parsed.
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/transforms/transform.h"
 #include "support/fuzz.h"
+#include "transforms/transform.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Names of members and classes, and the parts they are split into.
 #include "archive/archive_scan.h"
+#include "base/printable.h"
 #include "formats/wds/layout.h"
 #include "listing/names.h"
-#include "packhorse/base/printable.h"
 #include "sources/webdataset/shard_names.h"
 #include "support/fuzz.h"
 

@@ -1,5 +1,5 @@
 // A NumPy file: its header, and that of a picture.
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

@@ -1,8 +1,8 @@
 // A .npz as a source: its arrays, which of them are images and labels, and the images.
 #include <algorithm>
 
-#include "packhorse/sources/source.h"
 #include "sources/kinds.h"
+#include "sources/source.h"
 #include "support/fuzz.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // The objects of a sample, as shards hold them.
-#include "packhorse/targets/pixel_map.h"
 #include "support/fuzz.h"
+#include "targets/pixel_map.h"
 
 using namespace packhorse;
 

@@ -1,6 +1,6 @@
 // The pixels of an image file of any kind but JPEG, which has targets of its own, and those whose
 // libraries are loaded: these leak on damaged files.
-#include "packhorse/codecs/band_rows.h"
+#include "codecs/band_rows.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 #include "storage/cache/account.h"
 #include "storage/cache/runs_header.h"
 #include "support/fuzz.h"

@@ -8,6 +8,7 @@
 #include "packhorse/targets/class_set.h"
 #include "packhorse/targets/label_image.h"
 #include "support/fuzz.h"
+#include "targets/pixel_map.h"
 
 using namespace packhorse;
 

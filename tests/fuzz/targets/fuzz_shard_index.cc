@@ -1,8 +1,8 @@
 // The index of a shard, with a matching checksum: only its content is checked then.
 #include <cstring>
 
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/shard_index.h"
+#include "base/hash.h"
+#include "dataset/shard_index.h"
 #include "support/fuzz.h"
 
 namespace {

@@ -2,7 +2,7 @@
 // which.
 #include <array>
 
-#include "packhorse/dataset/url.h"
+#include "dataset/url.h"
 #include "storage/http/credentials.h"
 #include "storage/http/credentials/sources.h"
 #include "support/fuzz.h"

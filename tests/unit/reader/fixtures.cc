@@ -7,8 +7,8 @@
 #include <iterator>
 #include <thread>
 
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/transforms/transform.h"
+#include "codecs/image_header.h"
+#include "transforms/transform.h"
 
 namespace packhorse::reader::test {
 

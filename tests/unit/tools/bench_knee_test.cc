@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "base/resources.h"
 #include "bench/run.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse::bench::test {
 

@@ -1,10 +1,9 @@
-#include "bench/augments.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
 
+#include "bench/request.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::bench {

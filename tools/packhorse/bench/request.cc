@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/augments.h"
-#include "packhorse/base/resources.h"
+#include "base/resources.h"
 
 namespace packhorse::bench {
 

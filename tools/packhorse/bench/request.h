@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/reader/measure.h"
-#include "packhorse/reader/simulated_storage.h"
+#include "dataset/simulated_storage.h"
+#include "measure/measurement.h"
+#include "packhorse/reader/loader.h"
 
 /// The parts of `packhorse bench`, put together by command_bench.cc: the request, the runs that
 /// answer it, and their presentation.
@@ -55,5 +56,17 @@ std::vector<int> workers_of(const Request& request);
 /// How pass `repeat` of a run is measured; each repeat has another seed.
 reader::MeasureOptions options_of(const Request& request, const Section& section,
                                   reader::OrderKind order, int workers, int repeat);
+
+/// The names; augments_text() also says what each of them is.
+std::vector<std::string> augment_names();
+std::string augments_text();
+
+/// "640" or "480x640", height first, as typed; empty: the augmentation's usual size. Throws
+/// Error(kUsage) for anything else, and for rectangles where the augmentation makes squares.
+reader::ImageSize size_of(const std::string& augment, const std::string& text);
+
+/// Sets what `augment`, one of the names, does to the samples.
+void choose_augment(const std::string& augment, reader::ImageSize size,
+                    reader::LoaderOptions& options);
 
 }  // namespace packhorse::bench

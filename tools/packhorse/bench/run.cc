@@ -8,10 +8,10 @@
 #include <memory>
 #include <utility>
 
+#include "base/printable.h"
+#include "base/resources.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/resources.h"
 
 namespace packhorse::bench {
 

@@ -6,7 +6,7 @@
 
 #include "bench/request.h"
 #include "common/program.h"
-#include "packhorse/reader/knee.h"
+#include "measure/knee.h"
 #include "packhorse/storage/remote.h"
 
 namespace packhorse::bench {

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "bench/augments.h"
+#include "base/printable.h"
+#include "bench/request.h"
 #include "bench/run.h"
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/reader/metrics.h"
 
 namespace packhorse::bench {

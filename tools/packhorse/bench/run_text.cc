@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/augments.h"
+#include "bench/request.h"
 #include "bench/run.h"
 #include "common/storage.h"
 #include "common/terminal.h"

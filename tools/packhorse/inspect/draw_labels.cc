@@ -2,6 +2,7 @@
 
 #include "drawing/draw_objects.h"
 #include "inspect/tile.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse::inspect {
 

@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <numeric>
 
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "common/checks.h"
 #include "common/outputs.h"
 #include "common/program.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
 

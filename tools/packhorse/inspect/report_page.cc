@@ -11,7 +11,7 @@
 #include "drawing/html.h"
 #include "inspect/chart.h"
 #include "inspect/summary_text.h"
-#include "packhorse/base/version.h"
+#include "packhorse/version.h"
 
 namespace packhorse::inspect {
 

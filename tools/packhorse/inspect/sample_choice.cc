@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::inspect {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
+#include "dataset/shard_index.h"
 
 namespace packhorse::inspect {
 

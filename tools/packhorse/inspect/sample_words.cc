@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/targets/class_set.h"
 
 namespace packhorse::inspect {

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "common/terminal.h"
+#include "dataset/shard_index.h"
 #include "inspect/summary_text.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <set>
 
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "common/checks.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
@@ -17,8 +19,6 @@
 #include "inspect/summary_text.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
 

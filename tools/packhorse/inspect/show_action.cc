@@ -6,17 +6,18 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/output_file.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
+#include "dataset/shard_index.h"
 #include "drawing/draw_objects.h"
 #include "drawing/encoded.h"
+#include "image/npy.h"
 #include "inspect/sample_words.h"
 #include "inspect/summary_text.h"
 #include "inspect/tile.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/image/npy.h"
 
 namespace packhorse::inspect {
 

@@ -4,9 +4,9 @@
 
 #include <cstdio>
 
+#include "base/printable.h"
 #include "inspect/summary_text.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/summary_report.h"
+#include "reports/reports.h"
 
 namespace packhorse::inspect {
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
 #include "inspect/chart.h"
 #include "packhorse/base/option.h"
 #include "packhorse/base/printable.h"

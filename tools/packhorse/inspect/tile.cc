@@ -12,13 +12,14 @@
 #include <set>
 #include <thread>
 
+#include "base/resources.h"
+#include "base/stop.h"
+#include "codecs/band_rows.h"
+#include "dataset/shard_index.h"
 #include "drawing/draw_objects.h"
 #include "inspect/sample_words.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
-#include "packhorse/base/stop.h"
-#include "packhorse/codecs/band_rows.h"
 #include "packhorse/reader/decode.h"
 
 namespace packhorse::inspect {

@@ -6,10 +6,10 @@
 #include <map>
 #include <string_view>
 
+#include "base/printable.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/pack_report.h"
+#include "reports/reports.h"
 
 namespace packhorse {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/printable.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/reports/pack_report.h"
+#include "reports/reports.h"
 #include "shared/pack_text.h"
 
 namespace packhorse {

@@ -4,7 +4,7 @@
 
 #include "common/options.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 namespace packhorse {
 

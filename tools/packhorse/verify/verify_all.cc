@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/reports/verify_report.h"
+#include "reports/reports.h"
 #include "shared/request.h"
 
 namespace packhorse {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "common/terminal.h"
-#include "packhorse/base/printable.h"
 #include "verify/verify_all.h"
 
 namespace packhorse {

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "input/gpu_decode.h"
 #include "input/gpu_decode/crop_task.h"
 #include "input/gpu_decode/nvjpeg_library.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/trainer/input/gpu_decode.h"
 
 /// Decoding of batches by nvJPEG, on a GPU or on what a test has instead of one.
 namespace packhorse::trainer {

@@ -1,5 +1,5 @@
+#include "input/gpu_decode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/input/gpu_decode.h"
 
 #ifdef PACKHORSE_WITH_NVJPEG
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <chrono>
 
+#include "input/gpu_decode.h"
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/input/gpu_decode.h"
-#include "packhorse/trainer/input/prefetcher.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "packhorse/trainer/input/prefetcher.h"
+#include "input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
-#include "tasks/kinds.h"
 #include "tasks/mixing.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

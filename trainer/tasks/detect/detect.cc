@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/permutation.h"
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
 #include "packhorse/targets/objects.h"
-#include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
-#include "tasks/kinds.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

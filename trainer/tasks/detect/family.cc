@@ -1,7 +1,7 @@
 #include "tasks/detect/family.h"
 
 #include "models/anchor_points.h"
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
 #include "tasks/detect/fcos_loss.h"
 #include "tasks/detect/yolox_loss.h"
 

@@ -2,10 +2,10 @@
 
 #include <limits>
 
+#include "input/prefetcher.h"
+#include "loader/targets_reader.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/reader/targets_reader.h"
-#include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "tasks/detect/family.h"
 

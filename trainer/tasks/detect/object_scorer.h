@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "packhorse/reader/geometry.h"
-#include "packhorse/trainer/tasks/task.h"
 #include "tasks/detect/detections.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

@@ -7,13 +7,13 @@
 #include <limits>
 #include <optional>
 
+#include "input/prefetcher.h"
 #include "packhorse/base/error.h"
-#include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
-#include "tasks/kinds.h"
 #include "tasks/mixing.h"
 #include "tasks/multilabel/label_scores.h"
+#include "tasks/task.h"
 
 namespace packhorse::trainer {
 

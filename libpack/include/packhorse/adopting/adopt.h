@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/formats/foreign_shard.h"
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/targets/target_options.h"
 #include "packhorse/walkers/walkers.h"
 
 /// Makes a dataset of shards made by others, without rewriting a byte of them.
@@ -23,18 +22,18 @@ struct AdoptOptions {
   std::optional<std::filesystem::path> out;
   std::vector<std::string> classes;  ///< pins labels, like ListOptions::classes
   std::filesystem::path labels;      ///< a file of lines `key label`, instead of the shards' labels
-  /// What the field "objects" of shards that packhorse wrote was made from: names its classes.
+  /// What the field "objects" was made from, in shards that packhorse wrote. It names the classes.
   TargetOptions targets = {};
   ForeignOptions shards;
   RejectLimit max_rejects;
-  /// Of what is in the shards, whose images are not decoded.
+  /// Limits on the images in the shards, which are not decoded.
   ImageLimits limits = ImageLimits::of_pixels(kDefaultMaxPixels);
   /// The processes in which the formats' libraries go through the shards (walkers/walkers.h), since
   /// a file from outside may crash them or keep them busy for ever. None: in this process.
   std::shared_ptr<WalkerPool> walkers = {};
   int jobs = 0;            ///< threads; 0 = as many as the process may use
   bool overwrite = false;  ///< replace an earlier adoption, and nothing else
-  /// Those that packing has, too: OptionTaker::kIndex of its table.
+  /// The options that packing has, too, with their values there.
   static AdoptOptions of(const PackOptions& options);
   void validate() const;
 };
@@ -46,9 +45,9 @@ struct AdoptOptions {
 /// More rejects than allowed are not an exception: the report has `published == false` and lists
 /// them. `bytes_out` counts what was written: the indexes and the files beside them.
 ///
-/// Throws Error: kUsage, kNotFound (no shard, no sample), kExists (a file is in the way: nothing of
-/// others is ever replaced), kUnsupported (with advice what to do instead), kCorrupt, kIo (also
-/// when a shard changes meanwhile), kNoSpace, kInterrupted.
+/// Throws Error: kUsage, kNotFound (no shard, no sample), kExists (a file is in the way: an
+/// existing file is never replaced), kUnsupported (with advice what to do instead), kCorrupt, kIo
+/// (also when a shard changes meanwhile), kNoSpace, kInterrupted.
 PackReport adopt(const std::vector<std::filesystem::path>& named, const AdoptOptions& options,
                  Progress* progress = nullptr, std::stop_token stop = {});
 

@@ -7,7 +7,7 @@
 #include "packhorse/base/progress.h"
 #include "packhorse/dataset/packed_dataset.h"
 
-/// What a trainer wants to know about a dataset's pixels and classes before it begins.
+/// Mean, std and class counts of a dataset, for training.
 ///
 ///     DatasetStats stats = measure_stats(PackedDataset("packed/train"), {.images = 5000});
 namespace packhorse {
@@ -17,31 +17,31 @@ struct StatsOptions {
   std::uint64_t seed = 0;    ///< decides which images
   int jobs = 0;              ///< threads; 0 = as many as the process may use
   ImageLimits limits = {};   ///< an image beyond them counts as one that cannot be decoded
-  /// Of the samples as they are stored (codecs/band_rows.h), instead of colours. All images must
-  /// have the same bands.
+  /// Measure the samples as they are stored (codecs/band_rows.h) instead of colours. All images
+  /// must have the same bands.
   bool bands = false;
 };
 
 /// Values for red, green and blue, in [0, 1]; or for each band.
 struct ChannelStats {
-  std::vector<double> mean, deviation;  ///< the deviation divides by n, not by n - 1
+  std::vector<double> mean, deviation;  ///< the std divides by n, not by n - 1
 };
 
 struct DatasetStats {
   std::uint64_t images = 0, pixels = 0;  ///< that were looked at
-  /// Over all pixels of all images alike, so large images count more.
+  /// Every pixel counts the same, so large images count more.
   ChannelStats by_pixel;
-  /// Over all images alike, whatever their size: the mean of the images' means; the deviation uses
-  /// the mean of their mean squares.
+  /// Every image counts the same: the mean of the images' means; the std uses the mean of their
+  /// mean squares.
   ChannelStats by_image;
 };
 
 /// Decodes whole images as they are stored, without resizing or cropping: grey counts as R = G = B,
-/// alpha is flattened onto black, 16 bits are scaled to 8; bands are taken as they are stored. Each
-/// image is summed up by itself, and the images in stored order, so the result does not depend on
-/// the number of threads. Memory: one
-/// image a thread, and one word for each image of a subset. Throws Error(kCorrupt | kUnsupported)
-/// naming shard and key for an image that is damaged or cannot be decoded, Error(kInterrupted).
+/// alpha is flattened onto black, 16 bits are scaled to 8; bands are taken as they are stored. Sums
+/// are computed per image, and then added in stored order, so the result does not depend on the
+/// number of threads. Memory: one image per thread, and one word for each image of a subset. Throws
+/// Error(kCorrupt | kUnsupported) naming shard and key for an image that is damaged or cannot be
+/// decoded, Error(kInterrupted).
 DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& options,
                            Progress* progress = nullptr, std::stop_token stop = {});
 

@@ -8,8 +8,8 @@
 
 #include "packhorse/base/bytes.h"
 
-/// How well detections agree with the objects that are in the pictures: COCO's average precision
-/// and recall, as pycocotools' COCOeval computes them for boxes.
+/// Compares detections with the annotated objects: COCO's average precision and recall, as
+/// pycocotools' COCOeval computes them for boxes.
 ///
 ///     DetectionScores scores(classes);
 ///     for (...) scores.add(image, objects, detections);
@@ -28,7 +28,7 @@ struct PlainBox {
 struct TrueObject {
   PlainBox box;
   std::int64_t label = 0;
-  double area = 0;     ///< as the annotations say: of its outline, rather than of its box
+  double area = 0;     ///< from the annotations: of its outline, not of its box
   bool crowd = false;  ///< stands for many objects: detections in it are neither right nor wrong
 };
 
@@ -38,7 +38,7 @@ struct Detection {
   double score = 0;
 };
 
-/// The share of a box that lies in another: of both together, or, in a crowd, of the first.
+/// The overlap of two boxes: their intersection over their union, or, for a crowd, over the first.
 double overlap(const PlainBox& detection, const PlainBox& object, bool crowd);
 
 /// Sizes of objects: all; areas up to 32 x 32 pixels; up to 96 x 96; larger ones.
@@ -48,17 +48,17 @@ inline constexpr std::size_t kObjectSizes = 4;
 inline constexpr std::size_t kOverlaps = 10;
 /// The recalls at which precision is taken: 0, 0.01, ... 1.
 inline constexpr std::size_t kRecalls = 101;
-/// The detections of a picture and a class that count, the surest first: 1, 10, 100.
+/// How many detections of an image and a class count, the best-scoring first: 1, 10, 100.
 inline constexpr std::array<std::size_t, 3> kMostDetections = {1, 10, 100};
 
-/// What is nothing is not defined: there is no object to be found.
+/// An empty optional is not defined: there is no object to find.
 struct DetectionReport {
   using Score = std::optional<double>;
   struct OfClass {
     std::uint64_t objects = 0;     ///< that count: no crowds
-    std::uint64_t detections = 0;  ///< among the 100 surest of their pictures
+    std::uint64_t detections = 0;  ///< among the 100 best-scoring of their images
     Score ap, ap50, recall;        ///< as below, of this class
-    /// Precision at overlap 0.5, at each of the recalls; empty where nothing is to be found.
+    /// Precision at overlap 0.5, at each of the recalls; empty if there is no object to find.
     std::vector<double> precision50;
   };
   std::uint64_t images = 0;
@@ -69,31 +69,31 @@ struct DetectionReport {
   std::vector<OfClass> classes;
 };
 
-/// What is wrong with detections, counted: objects that none finds, and those that find no object.
+/// Counts mistakes: objects that no detection finds, and detections that find no object.
 struct Mistakes {
   std::uint64_t missed = 0, false_alarms = 0;
   std::uint64_t count() const { return missed + false_alarms; }
 };
 
-/// Of one picture, at an overlap of 0.5. All objects and detections count, however many and however
-/// unsure: give those alone that are taken for objects. Crowds are neither missed nor are
-/// detections in them false. Throws Error(kUsage) for a score, box or area that is not finite.
+/// Counts the mistakes in one image, at an overlap of 0.5. All given detections count, whatever
+/// their scores: give only those above your threshold. A crowd is never missed, and a detection in
+/// it is never wrong. Throws Error(kUsage) for a score, box or area that is not finite.
 Mistakes mistakes_of(std::span<const TrueObject> objects, std::span<const Detection> detections);
 
-/// Compares the detections of picture after picture, and holds 40 bytes for each. One thread.
+/// Compares the detections of one image after another. Memory: 40 bytes per detection. One thread.
 class DetectionScores {
  public:
   explicit DetectionScores(std::size_t classes);
 
-  /// `image` decides between equal scores: what comes from lower numbers goes first; of one
-  /// picture, what is given first. No number twice. Throws Error(kUsage) for a label that is no
-  /// class, and for a score, box or area that is not finite.
+  /// `image` decides between equal scores: detections of lower numbers come first; in one image,
+  /// those given first. Use each number once. Throws Error(kUsage) for a label without a class, and
+  /// for a score, box or area that is not finite.
   void add(std::uint64_t image, std::span<const TrueObject> objects,
            std::span<const Detection> detections);
 
   /// Everything that was added, for merge() in another process of the same machine type.
   std::vector<std::byte> serialise() const;
-  /// Throws Error(kCorrupt) for bytes that no serialise() of as many classes has made.
+  /// Throws Error(kCorrupt) for bytes that are not from serialise() with as many classes.
   void merge(Bytes bytes);
 
   DetectionReport report() const;
@@ -102,7 +102,7 @@ class DetectionScores {
   struct Found {
     double score = 0;
     std::uint64_t image = 0;
-    std::uint16_t rank = 0;  ///< among the detections of the class in the picture
+    std::uint16_t rank = 0;  ///< among the detections of the class in the image
     /// By size: bit t for the overlap t.
     std::array<std::uint16_t, kObjectSizes> right = {}, ignored = {};
   };

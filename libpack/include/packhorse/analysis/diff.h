@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-/// Finds what differs between two datasets from their manifests, class lists and indexes alone: the
-/// shards need not be there.
+/// Finds what differs between two datasets. It reads only manifests, class lists and indexes, no
+/// shards.
 ///
 ///     DatasetDiff diff = diff_datasets("packed-monday", "packed-tuesday");
 ///     if (!diff.equal()) ...
@@ -46,7 +46,7 @@ struct DatasetDiff {
   };
   std::string id_a, id_b;
   /// What differs between the manifests and the class lists, by name; arrays are shown by a hash.
-  /// Empty only where the ids are equal.
+  /// Empty only if the ids are equal.
   std::vector<Setting> settings;
   Counts counts;
   std::vector<SampleRef> only_a, only_b;
@@ -55,11 +55,10 @@ struct DatasetDiff {
   bool equal() const { return id_a == id_b; }
 };
 
-/// Samples are the same when they have the same source path; of those left over, when they have the
-/// same bytes (XXH3 and length); of those still left over without a path, when they have the same
-/// key. Each list holds at most `limit` entries (nothing: all); counts always cover everything.
-/// Memory: a bit a sample, the lists, and up to `memory` for what is sorted; the rest goes to an
-/// unnamed file in the system's directory for temporary files.
+/// Samples are matched by source path; the remaining ones by their bytes (XXH3 and length); the
+/// remaining ones without a path by key. Each list holds at most `limit` entries (nothing: all);
+/// counts always cover everything. Memory: a bit per sample, the lists, and up to `memory` for
+/// sorting; the rest goes to an unnamed file in the system's directory for temporary files.
 ///
 /// Throws Error(kNotFound) when either is not a dataset, Error(kCorrupt) when an index is damaged.
 DatasetDiff diff_datasets(const std::filesystem::path& a, const std::filesystem::path& b,

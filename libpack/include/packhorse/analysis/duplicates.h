@@ -20,13 +20,13 @@ inline constexpr int kMostDistance = 7;
 
 struct DuplicateSearch {
   /// How many of the 64 bits of two images' perceptual hashes may differ, at most kMostDistance.
-  /// All hashes have 32 bits set, so distances are even. Among a million unrelated pictures, some 7
-  /// pairs differ by 6 bits or less if their bits are random.
+  /// All hashes have 32 bits set, so distances are even. Among a million unrelated images with
+  /// random bits, about 7 pairs differ by 6 bits or less.
   int max_distance = 6;
   bool identical_only = false;  ///< compare bytes alone, by the indexes' hashes; decode nothing
   int jobs = 0;                 ///< threads; 0 = as many as the process may use
-  /// What sorting the hashes in the indexes may take; the rest goes to an unnamed file in the
-  /// system's directory for temporary files.
+  /// Memory for sorting the hashes in the indexes; the rest goes to an unnamed file in the system's
+  /// directory for temporary files.
   std::uint64_t memory = std::uint64_t{1} << 30;
   ImageLimits limits = {};  ///< an image beyond them counts as one that cannot be decoded
 };
@@ -54,10 +54,10 @@ struct DuplicateReport {
 /// Compares all images of all datasets with each other. Identical images are found by length and
 /// XXH3 in the indexes and confirmed byte by byte; similar ones by their hashes
 /// (perceptual_hash.h). All pairs up to the distance are found: hashes that differ by up to 7 bits
-/// agree within one bit in one of their four bands of 16. Memory: about 60 bytes a sample, and with
-/// `identical_only` just `memory` and the sets. Throws
-/// Error(kUsage) for a distance beyond kMostDistance, Error(kCorrupt | kUnsupported) naming shard
-/// and key for an image that is damaged or cannot be decoded, Error(kInterrupted).
+/// agree within one bit in one of their four bands of 16. Memory: about 60 bytes per sample, or
+/// with `identical_only` just `memory` and the sets. Throws Error(kUsage) for a distance beyond
+/// kMostDistance, Error(kCorrupt | kUnsupported) naming shard and key for an image that is damaged
+/// or cannot be decoded, Error(kInterrupted).
 DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                                 const DuplicateSearch& search, Progress* progress = nullptr,
                                 std::stop_token stop = {});

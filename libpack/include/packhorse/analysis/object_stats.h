@@ -21,7 +21,7 @@ struct ObjectsTarget {
 /// Nothing when the dataset has none.
 std::optional<ObjectsTarget> objects_target(const PackedDataset& dataset);
 
-/// The objects of a sample, none where it lacks the field; `bytes` is a buffer. Throws
+/// The objects of a sample, none if it lacks the field; `bytes` is a buffer. Throws
 /// Error(kCorrupt), also for a label that has no class and a mask of another image, Error(kIo).
 Objects read_objects(const PackedDataset& dataset, const ObjectsTarget& target, std::size_t sample,
                      std::vector<std::byte>& bytes);
@@ -42,16 +42,16 @@ struct ObjectStats {
   std::uint64_t objects = 0, empty = 0;      ///< objects in all; images that have none
   ValueCounts per_image;                     ///< objects
   std::vector<std::uint64_t> class_objects;  ///< by label
-  /// Sizes by COCO's limits, 32 x 32 and 96 x 96 pixels; the area is the annotation's, which is the
-  /// mask's where there is one, or else the box's.
+  /// Sizes by COCO's limits, 32 x 32 and 96 x 96 pixels. The area is the annotation's, else the
+  /// mask's, else the box's.
   std::uint64_t small = 0, medium = 0, large = 0;
   ValueCounts sides;  ///< square roots of areas, in whole pixels, rounded down
-  /// Objects with an outline, with a mask of run lengths, with a key point that is labelled.
+  /// Objects with an outline, with a mask of run lengths, with a labelled keypoint.
   std::uint64_t with_polygons = 0, with_runs = 0, with_keypoints = 0;
   std::uint64_t crowds = 0, difficult = 0, truncated = 0, occluded = 0;
 
   void add(const Objects& one_image);
-  /// Adds what was counted in other images of the same dataset.
+  /// Adds the counts of other images of the same dataset.
   void add(const ObjectStats& others);
 };
 

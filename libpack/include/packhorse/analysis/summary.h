@@ -9,7 +9,7 @@
 #include "packhorse/analysis/value_counts.h"
 #include "packhorse/dataset/packed_dataset.h"
 
-/// Describes a dataset from its indexes alone: no image is read. A million samples take some 25
+/// Describes a dataset from its indexes alone: no image is read. A million samples take about 25
 /// milliseconds.
 ///
 ///     const PackedDataset dataset("packed/train");

@@ -28,7 +28,7 @@ class ValueCounts {
   std::uint64_t size() const { return size_; }
   std::uint64_t least() const { return least_; }  ///< exact; 0 when there is none
   std::uint64_t most() const { return most_; }
-  /// The value that `share` (0 to 1) of the values lie below, never outside [least, most]; where
+  /// The value below which `share` (0 to 1) of the values are, never outside [least, most]; if
   /// values are grouped, the first of the group. 0 when there are no values.
   std::uint64_t quantile(double share) const;
   std::uint64_t median() const { return quantile(0.5); }

@@ -16,11 +16,11 @@ using Bytes = std::span<const std::byte>;
 /// Bytes that stay in place as long as it lives, or a copy of it.
 struct BytesLease {
   Bytes bytes = {};
-  /// Keeps them; null: who gave them does, and says for how long.
+  /// Keeps them; null: the function that returned them says how long they stay.
   std::shared_ptr<const void> owner = {};
 };
 
-/// Where bytes lie in a file.
+/// Where bytes are in a file.
 struct ByteRange {
   std::uint64_t offset = 0;  ///< bytes from the start of the file
   std::uint64_t length = 0;  ///< bytes

@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-#include "packhorse/base/secrets.h"
+#include "packhorse/base/reason.h"
 
 namespace packhorse {
 
@@ -24,29 +24,34 @@ enum class ErrorKind {
 
 /// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()`
 /// and `key()` say where (empty when not applicable); `advice()` says what to do next (may be
-/// empty). What it says never holds the secrets of an address (secrets.h); whoever shows its path
-/// or key hides them.
+/// empty); `reason()` says why an input is rejected, if the error is about one. `what()` and
+/// `advice()` never hold the secrets of an address (passwords and tokens in URLs). A program that
+/// shows path or key must hide them.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, std::filesystem::path path = {},
-        const std::string& advice = {}, std::string key = {})
-      : std::runtime_error(without_secrets(what)),
-        kind_(kind),
-        path_(std::move(path)),
-        advice_(without_secrets(advice)),
-        key_(std::move(key)) {}
+        const std::string& advice = {}, std::string key = {}, Reason reason = Reason::kNone);
+  /// About one input.
+  Error(ErrorKind kind, const Problem& problem);
 
   ErrorKind kind() const { return kind_; }
   const std::filesystem::path& path() const { return path_; }
   const std::string& advice() const { return advice_; }
   const std::string& key() const { return key_; }
+  Reason reason() const { return reason_; }
 
  private:
   ErrorKind kind_;
   std::filesystem::path path_;
   std::string advice_;
   std::string key_;
+  Reason reason_;
 };
+
+/// Why an input is rejected because of an error: for the error's own reason, or `otherwise`.
+inline Problem problem_of(const Error& error, Reason otherwise) {
+  return {error.reason() != Reason::kNone ? error.reason() : otherwise, error.what()};
+}
 
 /// Throws an Error for the current `errno`: kNoSpace for ENOSPC and EDQUOT, kNotFound for ENOENT,
 /// kIo otherwise. `doing` completes "cannot ...", e.g. "write to".
@@ -54,7 +59,7 @@ class Error : public std::runtime_error {
 /// The same for an error code of std::filesystem.
 [[noreturn]] void throw_code(const std::error_code& code, const std::string& doing,
                              const std::filesystem::path& path);
-/// What std::filesystem has thrown, in those words: for who shows errors to people.
+/// What std::filesystem has thrown, as an Error, for programs that show errors to people.
 Error error_of(const std::filesystem::filesystem_error& error);
 
 }  // namespace packhorse

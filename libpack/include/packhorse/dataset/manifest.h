@@ -32,7 +32,7 @@ struct ShardRecord {
   std::string index_sha256;
 };
 
-/// Any other published file: class list, rejects, indexes for other people's readers.
+/// Any other published file: class list, rejects, indexes for other readers.
 struct FileRecord {
   std::string file;
   std::uint64_t bytes = 0;
@@ -44,12 +44,13 @@ struct Accounting {
   bool balanced() const { return seen == packed + rejected + skipped; }
 };
 
-/// How shards made by others were adopted: all that is needed to read them the same way again.
+/// How foreign shards were adopted: all that is needed to read them the same way again.
 struct Adoption {
   std::string layout;  ///< which of its format's conventions the shards follow
   /// Where labels come from: kFromShards, kFromFile, or kNowhere.
   std::string labels;
-  bool qualified_keys = false;  ///< keys repeat across shards, so the shard's name precedes them
+  bool qualified_keys =
+      false;  ///< keys repeat across shards, so the shard's name is in front of them
   std::map<std::string, std::string> arrays;  ///< names given for arrays: "images", "offsets", ...
   static constexpr std::string_view kFromShards = "shards", kFromFile = "file", kNowhere = "none";
 };
@@ -57,18 +58,18 @@ struct Adoption {
 /// Kinds of targets.
 inline constexpr std::string_view kObjectsTarget = "objects", kClassesTarget = "classes",
                                   kCaptionTarget = "caption", kMaskTarget = "mask";
-/// What pixels of masks have that belong to no class, by convention.
+/// The usual label of mask pixels that belong to no class.
 inline constexpr std::uint8_t kIgnoredLabel = 255;
 
-/// What a field of the samples says, besides their labels.
+/// A field that has targets of the samples, besides their labels.
 struct TargetRecord {
   std::string name;       ///< of the field
   std::string kind;       ///< one of those above: docs/formats/objects.md
-  std::string text = {};  ///< the field that says the same as a text: "json", "txt", "xml"
+  std::string text = {};  ///< the field with the same content as text: "json", "txt", "xml"
   std::vector<std::string> classes = {};  ///< of the objects, the image or the pixels: their names
-  std::vector<std::string> keypoints = {};  ///< names of an object's key points
-  /// What a file of COCO says besides images and annotations (licences, categories with their ids,
-  /// ...): a JSON object as it is written there. Empty where there is none, or too much of it.
+  std::vector<std::string> keypoints = {};  ///< names of an object's keypoints
+  /// The content of a COCO file besides images and annotations (licences, categories with their
+  /// ids, ...): a JSON object as it is written there. Empty if there is none, or too much of it.
   std::string head = {};
   /// The label of the pixels of a mask that belong to no class.
   std::optional<std::uint8_t> ignore = {};
@@ -83,7 +84,7 @@ struct Manifest {
   std::string image_settings;         ///< what shaped the images, e.g. "short_side=256 quality=90"
   std::string compress;               ///< "zstd:3"; empty = not
   std::vector<std::string> fields;    ///< names of extra fields, sorted
-  std::vector<TargetRecord> targets;  ///< fields that say more of a sample than its label
+  std::vector<TargetRecord> targets;  ///< fields with targets
   std::string split;                  ///< "" when the source had none
   std::optional<Adoption> adopted;    ///< set for shards that packhorse did not write
   bool shuffle = true;
@@ -103,7 +104,7 @@ struct Manifest {
   std::string id() const;
   /// The canonical text of dataset.json. Parsing and serialising gives the same bytes again.
   std::string serialise() const;
-  /// Throws Error(kCorrupt) with the path when the text is no manifest, when its id or counts of
+  /// Throws Error(kCorrupt) with the path when the text is not a manifest, when its id or counts of
   /// samples do not fit, or when it names a file outside the dataset (is_inner_name());
   /// Error(kUnsupported) for a later manifest version.
   static Manifest parse(std::string_view text, const std::filesystem::path& path);

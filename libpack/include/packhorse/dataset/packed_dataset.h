@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -8,18 +9,15 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
-#include "packhorse/base/mapped_file.h"
-#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/remote_files.h"
-#include "packhorse/dataset/shard_index.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse {
 
-/// Neighbours in a shard are requested together when at most this many bytes lie between them. A
+/// Neighbours in a shard are requested together when at most this many bytes are between them. A
 /// solid-state disk behind SATA reads that much in the time of one access, so longer gaps are
-/// cheaper to skip. One figure serves all storage, since its kind cannot be told reliably (virtual
-/// disks call themselves rotating).
+/// cheaper to skip. One figure serves all storage, because the kind of a disk cannot be found
+/// reliably (virtual disks call themselves rotating).
 inline constexpr std::uint64_t kJoinedGap = 64u << 10;
 /// A request ends with the sample that brings it to this many bytes: long enough for a disk's full
 /// speed, and short enough not to hold up the next request.
@@ -29,11 +27,14 @@ inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 inline constexpr std::size_t kShardsAtOnce = 1024;
 inline constexpr std::uint64_t kIndexBytesAtOnce = std::uint64_t{256} << 20;
 
+class DatasetDirectory;
+class MappedFile;
 struct OpenShard;
+class ShardIndex;
 class ShardPool;
 
 /// A published dataset, opened for reading: manifest, class list, and the shards, each with its
-/// index and data file mapped (mapped_file.h).
+/// index and data file mapped (packhorse/base/mapped_file.h).
 ///
 /// A dataset of up to kShardsAtOnce shards with kIndexBytesAtOnce of indexes opens them all at
 /// once, which finds what is missing or damaged in them. A larger one opens a shard when it is
@@ -43,10 +44,15 @@ class ShardPool;
 /// and those in a cache half of the open files (RLIMIT_NOFILE); beyond, shards that have not been
 /// used for long are closed, and opened again when they are needed.
 ///
+/// Effects on the whole process: the first one installs MappedFile's handler of SIGBUS and fork
+/// handlers. Decoding AVIF, HEIC and JPEG XL, as packing and verifying do, sets C's `stderr` to a
+/// stand-in meanwhile, which drops what the library writes there and hands on all else.
+///
 /// A file stays readable if it is removed, or hidden by its permissions, while its shard is open. A
 /// file that is cut gives an Error(kIo) with its name as soon as a sample beyond the cut is read.
-/// Files are opened as DatasetDirectory opens them. Of a dataset at a URL, indexes are copied, and
-/// of data files what is looked at. Thread-safe after construction.
+/// A dataset never names files outside its directory, and no symbolic link on the way to one is
+/// followed, except to shards of other tools that `index` adopted. For a dataset at a URL, indexes
+/// are copied, and the needed parts of data files. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
@@ -57,14 +63,15 @@ class PackedDataset {
   PackedDataset& operator=(PackedDataset&&) noexcept;
   ~PackedDataset();
 
-  /// Where a sample lies: shard and place in it.
+  /// Where a sample is: shard and place in it.
   struct Place {
     std::size_t shard;
     std::size_t row;
   };
 
-  const std::filesystem::path& path() const { return directory_.path(); }
-  const DatasetDirectory& directory() const { return directory_; }
+  const std::filesystem::path& path() const;
+  /// For the library itself, as index() is: their types are not installed.
+  const DatasetDirectory& directory() const { return *directory_; }
   const Manifest& manifest() const { return manifest_; }
   const std::vector<std::string>& classes() const { return classes_; }
   std::size_t size() const { return manifest_.samples; }
@@ -75,7 +82,7 @@ class PackedDataset {
   /// held. Throws Error(kCorrupt | kIo | kNotFound) in a dataset that opens shards as needed.
   std::shared_ptr<const ShardIndex> index(std::size_t shard) const;
   std::filesystem::path data_path(std::size_t shard) const;
-  /// Throws Error(kUsage) for a sample that it does not have, as all do that take one.
+  /// Throws Error(kUsage) for a sample number out of range, as all members that take one.
   Place place(std::size_t sample) const;
   /// The name of a sample in messages: its key, or "number 17" if the key is empty.
   std::string name_at(Place place) const;
@@ -87,13 +94,13 @@ class PackedDataset {
   /// Names of the extra fields, sorted; a sample may lack some.
   const std::vector<std::string>& fields() const { return manifest_.fields; }
 
-  /// One image's bytes, with their hash checked. They lie in the mapped file or, if the shard is
-  /// compressed or lies at a URL, in memory, and stay while they are held, but no longer than the
-  /// dataset. Throws Error(kCorrupt) naming shard and key when the bytes are not the ones that were
-  /// packed, Error(kIo) when the file was cut.
+  /// One image's bytes, with their hash checked. They are in the mapped file or, if the shard is
+  /// compressed or at a URL, in memory. They stay while they are held, but no longer than the
+  /// dataset. Throws Error(kCorrupt) naming shard and key when the bytes are not the packed ones,
+  /// Error(kIo) when the file was truncated.
   BytesLease view(std::size_t sample) const;
   /// Call this after the last use of a view(), while it is held. Throws Error(kIo) when the file
-  /// has been cut meanwhile, so that the view may not have shown the whole image.
+  /// has been truncated meanwhile, so that the view may have shown only a part of the image.
   void check_whole(std::size_t sample) const;
   /// A copy of view() in `out` (resized).
   void read(std::size_t sample, std::vector<std::byte>& out) const;
@@ -105,11 +112,11 @@ class PackedDataset {
   /// for it. Requests neighbours together, as kJoinedGap and kJoinedBytes say. Returns the bytes
   /// asked for.
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
-  /// Estimates the share of the data that is in memory, 0 to 1, by looking at some hundred places;
-  /// 0 where the file system does not say.
+  /// Estimates the share of the data that is in memory, 0 to 1, by looking at about a hundred
+  /// places; 0 if the file system does not say.
   double resident_share() const;
-  /// Gives all mapped pages back, so that the kernel is free to drop them; of what lies at a URL,
-  /// all that memory alone has.
+  /// Gives all mapped pages back, so that the kernel is free to drop them; for a dataset at a URL,
+  /// drops everything that is kept only in memory.
   void release() const;
 
  private:
@@ -124,7 +131,7 @@ class PackedDataset {
   BytesLease frame_content(const OpenShard& shard, Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   MappedFile map_data(const ShardRecord& record) const;
-  DatasetDirectory directory_;
+  std::unique_ptr<const DatasetDirectory> directory_;
   Manifest manifest_;
   std::vector<std::string> classes_;
   std::vector<std::uint64_t> first_samples_;  ///< of the shards
@@ -132,12 +139,6 @@ class PackedDataset {
   std::unique_ptr<ShardPool> pool_;
   std::uint64_t serial_;  ///< never used by another object of the process
 };
-
-/// Open single pieces of a dataset, for callers that need no more: the class list, or a shard's
-/// index. Both throw Error(kCorrupt) when the piece does not fit the manifest.
-std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
-ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
-                      const Manifest& manifest, IndexCheck check = IndexCheck::kAll);
 
 /// True when `path`, a directory or a URL, holds a dataset.json.
 bool is_packed_dataset(const std::filesystem::path& path);

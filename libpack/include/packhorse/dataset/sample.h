@@ -15,7 +15,7 @@ struct Field {
   Bytes bytes;
 };
 
-/// One sample on its way into a shard. Views only: whoever calls ShardWriter::add owns the memory.
+/// One sample on its way into a shard. Views only: the caller of ShardWriter::add owns the memory.
 struct Sample {
   std::string_view key;  ///< unique in the dataset; ASCII letters, digits, '-' and '_'
   std::int64_t label = 0;
@@ -28,8 +28,7 @@ struct Sample {
 int key_digits(std::uint64_t samples);
 
 /// A sample's key is its place in the plan, in decimal, padded with zeros to `digits`, so that byte
-/// order is plan order. Rejected inputs leave gaps: a key never depends on what became of other
-/// inputs.
+/// order is plan order. Rejected inputs leave gaps: a key never depends on other inputs.
 std::string key_of(std::uint64_t position, int digits = key_digits(0));
 
 }  // namespace packhorse

@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include "packhorse/formats/format.h"
 
 /// Indexes for other people's readers, where a format has such readers: for tar shards, those of
 /// DALI, wids and timm. Packing publishes them with the dataset; this makes them again, or for
@@ -12,6 +11,10 @@
 ///
 ///     ExportedIndexReport report = export_indexes("packed/train", {}, {});
 namespace packhorse {
+
+struct ExportedIndexOptions {
+  std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
+};
 
 struct ExportedIndexReport {
   std::vector<std::string> written;    ///< files, relative to where they were written
@@ -23,8 +26,8 @@ struct ExportedIndexReport {
 /// Memory: one shard's index for each thread. `jobs` 0: as many threads as the process may use.
 ///
 /// Throws Error: kUsage when the format has none, or for an unknown version; kUnsupported for
-/// compressed shards, whose members no reader can find by an offset; kExists when the dataset has
-/// published such a file with other bytes; kCorrupt when a shard holds other samples than its
+/// compressed shards, in which no reader can find members by an offset; kExists when the dataset
+/// has published such a file with other bytes; kCorrupt when a shard holds other samples than its
 /// index.
 ExportedIndexReport export_indexes(const std::filesystem::path& dataset,
                                    const std::filesystem::path& out,

@@ -10,8 +10,7 @@
 
 /// A decoder for the JPEGs that photo datasets are made of, and for windows of them. Its pixels
 /// equal those of libjpeg-turbo by default (accurate integer DCT, fancy upsampling), bit for bit.
-/// It refuses, with a reason, what it does not take or would have to guess at; libjpeg is to be
-/// asked then.
+/// It refuses other files with a reason; then ask libjpeg.
 ///
 ///     jpeg::Scratch scratch;  // one per thread, kept
 ///     const jpeg::Result result = jpeg::decode(file, window, {pixels, 3 * window.width}, scratch);

@@ -14,9 +14,9 @@ struct LabelOptions {
   /// that their folders give.
   std::map<std::string, std::filesystem::path> files = {};
   /// The columns of the labels files, by their names in the header, or by their numbers, counted
-  /// from 1, where there is none. Empty: told by the usual names.
+  /// from 1, where there is none. Empty: found by the usual names.
   std::string path_column = {}, label_column = {};
-  /// A file of lines `ID NAME`: what the labels in the labels files stand for. Empty: labels are
+  /// A file of lines `ID NAME`: the classes of the labels in the labels files. Empty: labels are
   /// class names, or places among the classes.
   std::filesystem::path ids = {};
   /// A regular expression (PCRE2). What its group "class", or else its first group, matches in an
@@ -36,7 +36,7 @@ struct LabelOptions {
 };
 
 /// Parses each value of --labels: "FILE", "val=FILE" or "train=FILE,val=FILE". A value that is the
-/// name of a file is that file. Throws Error(kUsage).
+/// name of an existing file means that file. Throws Error(kUsage).
 std::map<std::string, std::filesystem::path> parse_labels(const std::vector<std::string>& values);
 
 }  // namespace packhorse

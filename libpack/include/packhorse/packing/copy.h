@@ -12,8 +12,7 @@ namespace packhorse {
 
 struct CopyOptions {
   int jobs = 0;  ///< files copied at once; 0 = as many as the process may use, at least 4
-  /// Of a target at a URL whose source is at one, too: where files lie in between, instead of
-  /// staging_path().
+  /// From one URL to another: the directory for files in between, instead of staging_path().
   std::filesystem::path staging = {};
 };
 
@@ -30,8 +29,8 @@ struct CopyReport {
 /// comes from a URL. `to` appears in one rename, at a URL with its dataset.json, once all is there.
 /// The same call goes on with an interrupted copy.
 ///
-/// Throws Error(kExists) when `to` exists, and as nothing at a URL is replaced; Error(kCorrupt) for
-/// a file that is not the one in the manifest; as unpack() and pack() do.
+/// Throws Error(kExists) when `to` exists or a file at the URL would be replaced; Error(kCorrupt)
+/// for a file that is not the one in the manifest; and what unpack() and pack() throw.
 CopyReport copy_dataset(const std::filesystem::path& from, const std::filesystem::path& to,
                         const CopyOptions& options = {}, Progress* progress = nullptr,
                         std::stop_token stop = {});

@@ -16,8 +16,7 @@
 #include "packhorse/targets/objects.h"
 #include "packhorse/targets/run_lengths.h"
 
-/// Packs samples that are no files: a program adds them one by one, and they become the shards that
-/// pack() would make of them.
+/// Packs samples that a program adds one by one, into the shards that pack() would make of them.
 ///
 ///     PackOptions options;
 ///     options.format = "wds";
@@ -42,16 +41,16 @@ struct NewSample {
   std::string_view key = {};           ///< empty: its place in the dataset
   std::string_view path = {};          ///< for unpack() and reports; empty: <class>/<key>.<kind>
   std::string_view split = {};         ///< its split, if the dataset has any
-  /// The objects in it, in pixels of the image as given; needs ObjectNames. No object is not the
-  /// same as not saying: then the sample is refused.
+  /// The objects in it, in pixels of the image as given; needs ObjectNames. An empty list means no
+  /// object. Without a value, the sample is refused.
   const Objects* objects = nullptr;
   MaskSize masks = {};  ///< of the objects' run lengths
-  /// What it shows, in words: the field `caption`, which the reader delivers.
+  /// Its caption: the field `caption`, which the reader delivers.
   std::optional<std::string_view> caption = {};
 };
 
-/// What the objects in the samples are called: by their labels, and by the places of their key
-/// points. Without classes, samples have no objects.
+/// The names of the objects' classes and of their keypoints. Without classes, samples have no
+/// objects.
 struct ObjectNames {
   std::vector<std::string> classes = {}, keypoints = {};
 };
@@ -60,9 +59,10 @@ struct ObjectNames {
 /// appears in one rename at the end of finish(), verifies, and has the same bytes for the same
 /// samples and options whatever the number of threads.
 ///
-/// Samples wait in an unnamed temporary file beside `out`, which goes with the process however that
-/// ends, so the disk must hold them twice. They are shuffled like those of a folder, unless the
-/// options say otherwise. If they have keys, they keep these, and are stored in their byte order.
+/// Samples wait in an unnamed temporary file beside `out`, which disappears with the process, also
+/// if that is killed. The disk must hold them twice. They are shuffled like those of a folder,
+/// unless the options say otherwise. If they have keys, they keep these, and are stored in their
+/// byte order.
 ///
 /// Labels: with PackOptions::list.classes, names and numbers in that list. Without it, either all
 /// are names, whose byte order numbers them, or all are numbers, which then are the names, too.
@@ -71,8 +71,8 @@ struct ObjectNames {
 /// finish, and leaves everything as it is. Memory: about 80 bytes a sample, and twice its key.
 class DatasetWriter {
  public:
-  /// Takes OUT.partial, so that no two writers work on one dataset. Uses those `options` that are
-  /// not about a source. Throws Error: kUsage (options that make no sense here), kExists (the
+  /// Takes OUT.partial, so that two writers cannot work on one dataset. Uses those `options` that
+  /// do not concern a source. Throws Error: kUsage (options that make no sense here), kExists (the
   /// target exists, or another writer holds it), kIo, kNoSpace.
   DatasetWriter(std::filesystem::path out, PackOptions options, ObjectNames objects = {});
   /// Abandons the dataset if it is not finished: nothing of it stays.
@@ -80,10 +80,9 @@ class DatasetWriter {
   DatasetWriter(DatasetWriter&&) noexcept;
   DatasetWriter& operator=(DatasetWriter&&) noexcept;
 
-  /// Adds a sample. One that is refused leaves the writer as it was. Throws Error: kUsage (a label,
-  /// key, field, path, split or object that cannot be; with the key), kRejected (the image is of no
-  /// kind that can be packed, damaged as far as its structure tells, or beyond the limits), kIo,
-  /// kNoSpace.
+  /// Adds a sample. A refused sample leaves the writer as it was. Throws Error: kUsage (an invalid
+  /// label, key, field, path, split or object; with the key), kRejected (the image is of an
+  /// unsupported kind, has a damaged structure, or is beyond the limits), kIo, kNoSpace.
   void add(const NewSample& sample);
   /// Samples added so far; 0 after the end.
   std::uint64_t size() const;

@@ -1,20 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "packhorse/base/progress.h"
-#include "packhorse/base/reject_limit.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/formats/format.h"
-#include "packhorse/packing/plan.h"
-#include "packhorse/packing/preview.h"
-#include "packhorse/packing/select.h"
-#include "packhorse/sources/source.h"
-#include "packhorse/transforms/transform.h"
+#include "packhorse/listing/inputs.h"
+#include "packhorse/packing/pack_options.h"
 
 /// Packs a source of images into shards.
 ///
@@ -22,51 +19,6 @@
 ///     options.format = "wds";
 ///     PackReport report = pack("imagenet", "packed", options);
 namespace packhorse {
-
-/// The share of one process when several pack one dataset: the shards whose number leaves the
-/// remainder `index` when divided by `count`.
-struct TaskShare {
-  std::size_t index = 0, count = 1;
-  /// "3/8", counted from 0. Throws Error(kUsage).
-  static TaskShare parse(const std::string& text);
-};
-
-/// Parses "zstd", or "zstd:1" to "zstd:19". Throws Error(kUsage).
-int parse_zstd_level(const std::string& text);
-
-struct PackOptions {
-  std::string format;  ///< a name of all_formats(); must be set
-  std::string image = "original";
-  TransformOptions transform = {};
-  int zstd_level = 0;  ///< compression of shards, where the format has it; 0 = none
-  PlanOptions plan = {};
-  std::string source_kind = {};  ///< a name of all_sources(); empty: found by looking at it
-  ListOptions list = {};
-  SelectOptions select = {};
-  /// Shuffles and renames even samples that come with keys and an order of their own (a packed
-  /// dataset).
-  bool reorder = false;
-  RejectLimit max_rejects = {};
-  ImageLimits limits = {};  ///< images beyond them are rejected, whether the mode decodes or not
-  /// Also decodes images whose bytes are kept as they are; an image that cannot be decoded is
-  /// rejected.
-  bool decode = false;
-  int jobs = 0;  ///< threads; 0 = as many as the process may use
-  /// What the list of a source's samples may take, at least kLeastMemory; the rest of it goes to an
-  /// unnamed file beside the dataset. The bytes packed do not depend on it. A DatasetWriter has its
-  /// list in memory whatever this says.
-  std::uint64_t memory = std::uint64_t{1} << 30;
-  static constexpr std::uint64_t kLeastMemory = 16u << 20;
-  bool overwrite = false;
-  bool dry_run = false;     ///< list and plan only; nothing is written
-  bool check_space = true;  ///< refuse when the estimate does not fit on the disk
-  /// Packs only a share into the staging directory, beside other processes, and publishes nothing.
-  std::optional<TaskShare> task = {};
-  bool finish = false;  ///< packs nothing, but publishes what tasks have packed
-  /// Of a dataset at a URL: the directory in which it is built, instead of staging_path().
-  std::filesystem::path staging = {};
-  void validate() const;
-};
 
 struct PackedSplit {
   std::string split;
@@ -94,6 +46,66 @@ struct ObjectCounts {
   }
 };
 
+/// Inputs with identical bytes.
+struct DuplicateGroup {
+  struct Member {
+    std::string path;  ///< begins with the split
+    std::int64_t label = 0;
+    bool dropped = false;
+  };
+  std::vector<Member> members;
+  bool across_splits = false;
+  bool across_classes = false;
+};
+
+/// What a dry run shows of a plan: enough to see wrong labels at a glance, and bounded however
+/// large the source is.
+struct PackPreview {
+  struct Example {
+    std::string path;  ///< in the source, as Reject::path
+    std::int64_t label = 0;
+    std::vector<std::string> fields = {};  ///< the extra fields it has
+  };
+  struct Split {
+    std::string split;
+    std::uint64_t samples = 0, bytes = 0, shards = 0;
+    std::uint64_t classes_without = 0;  ///< classes of which the split has no sample
+    std::vector<Example> examples;      ///< the first, the middle and the last by path
+  };
+  struct ClassCount {
+    std::int64_t label = 0;
+    std::uint64_t samples = 0;            ///< over all splits, also those left out
+    std::vector<std::uint64_t> by_split;  ///< as `splits`
+  };
+  struct Reason {
+    std::string reason;                                 ///< of the first
+    packhorse::Reason code = packhorse::Reason::kNone;  ///< of all; kNone for skips
+    std::uint64_t count = 0;
+    std::string path;  ///< of the first
+  };
+  /// The objects that --targets finds in the images.
+  struct Targets {
+    std::string notation;                 ///< "coco", "yolo", "voc"
+    std::vector<std::string> classes;     ///< by label
+    std::vector<std::uint64_t> objects;   ///< of each class
+    std::uint64_t images = 0, empty = 0;  ///< that can be packed; of them, those without objects
+    std::uint64_t polygons = 0, masks = 0, keypoints = 0, crowds = 0;  ///< objects that have such
+    std::uint64_t rejected = 0;  ///< images whose annotations cannot be packed
+    /// Why, as `rejects`.
+    std::vector<Reason> problems;
+    std::uint64_t problem_reasons_left_out = 0;
+  };
+  std::vector<Split> splits;  ///< the first 8
+  std::uint64_t splits_left_out = 0;
+  /// All classes, by label; of more than 16, the 5 largest and the 5 smallest, by size.
+  std::vector<ClassCount> classes;
+  std::uint64_t classes_left_out = 0;
+  /// The most frequent 10. Rejects whose reasons differ only in their digits count as one.
+  std::vector<Reason> rejects, skips;
+  std::uint64_t reject_reasons_left_out = 0;
+  std::optional<Targets> targets = {};
+};
+
 struct PackReport {
   Accounting accounting;
   std::uint64_t bytes_in = 0;   ///< read from the source for packed samples
@@ -115,7 +127,7 @@ struct PackReport {
   std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
   std::optional<ObjectCounts> objects;               ///< where the samples have objects as a target
   std::vector<DuplicateGroup> duplicates;
-  std::string detected = {};       ///< as Listing::detected
+  std::string detected = {};  ///< what the source was taken for, where its layout alone says so
   std::vector<std::string> notes;  ///< from source and selection, in words
   std::vector<PackedSplit> splits;
   std::optional<PackPreview> preview;  ///< of a dry run
@@ -138,9 +150,12 @@ struct PackReport {
 /// `finish` then checks that every shard is there and publishes. The bytes are those of a single
 /// run.
 ///
+/// Scratch files without a name go beside the dataset or into the system's directory for temporary
+/// files (TMPDIR). Effects on the whole process are those of PackedDataset.
+///
 /// More rejects than allowed are not an exception: the report has `published == false` and lists
 /// them. Throws Error: kUsage (options that do not fit each other, the format or the source; class
-/// folders that are doubtful, see Doubt, unless `options.list.allow_odd_classes`), kNotFound (no
+/// folders that are doubtful, unless `options.list.allow_odd_classes`), kNotFound (no
 /// source, nothing to pack, shards missing at the finish), kExists (the target exists, or another
 /// writer holds it), kIo, kNoSpace (also by the estimate, before anything is written),
 /// kInterrupted.

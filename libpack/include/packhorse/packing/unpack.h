@@ -1,20 +1,20 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <stop_token>
 #include <string>
 
+#include "packhorse/annotations/target_options.h"
 #include "packhorse/base/progress.h"
-#include "packhorse/targets/unpack_as.h"
 
 namespace packhorse {
 
 struct UnpackReport {
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
-  /// Of a notation: the objects, and what of the dataset the files do not say, each with its
-  /// number.
+  /// For a notation: the objects, and counts of everything that the files cannot express.
   std::uint64_t objects = 0;
   std::map<std::string, std::uint64_t> unsaid = {};
 };
@@ -26,8 +26,8 @@ struct UnpackReport {
 /// Error(kExists) when `out` exists or two files would have one name, Error(kCorrupt) for a damaged
 /// sample or a path that would leave `out`.
 ///
-/// As a notation, images and the objects in them are written where its data sets have them
-/// (docs/annotations.md), and no other field. Throws Error(kUsage) for a dataset without objects.
+/// In a notation, images and their objects are written in its usual layout (docs/annotations.md),
+/// and no other field. Throws Error(kUsage) for a dataset without objects.
 UnpackReport unpack(const std::filesystem::path& dataset, const std::filesystem::path& out,
                     Progress* progress = nullptr, std::stop_token stop = {},
                     UnpackAs as = UnpackAs::kFolder);

@@ -9,8 +9,8 @@
 
 namespace packhorse {
 
-/// The field that holds a sample's classes, where it has several, and the one that says the same to
-/// readers of other makes.
+/// The field that holds a sample's classes if it may have several, and the field with the same as
+/// text for other readers.
 inline constexpr std::string_view kClassesField = "classes", kClassesText = "classes.json";
 
 /// The classes of a sample that may have several, or none.

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
-#include "packhorse/targets/pixel_map.h"
 
 namespace packhorse {
 
@@ -25,9 +24,5 @@ LabelImage label_image_size(Bytes png);
 /// an image of another size than `width` x `height`, whose pixels are not decoded; Error(kCorrupt)
 /// for a damaged PNG, also where libpng only warns.
 LabelImage decode_label_image(Bytes png, std::uint32_t width, std::uint32_t height);
-
-/// The mask of the image that `map` made of this one's: the pixel nearest to the centre of each new
-/// one, or `outside`.
-LabelImage map_labels(const LabelImage& image, const PixelMap& map, std::uint8_t outside);
 
 }  // namespace packhorse

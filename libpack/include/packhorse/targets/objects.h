@@ -69,7 +69,7 @@ void check_masks(const Objects& objects, std::uint32_t height, std::uint32_t wid
 /// little-endian, one after the other.
 std::vector<std::byte> encode_objects(const Objects& objects);
 
-/// The columns, where they lie in a field's bytes, at any alignment: for copies of whole columns.
+/// The columns inside a field's bytes, at any alignment: for copies of whole columns.
 struct ObjectColumns {
   std::size_t size = 0;  ///< objects
   Bytes boxes, labels, flags, areas, polygons, points, outlines, runs, counts, keypoints,
@@ -77,7 +77,7 @@ struct ObjectColumns {
 };
 
 /// Finds the columns in `field`, without a copy. Throws Error(kCorrupt) unless they fit each other,
-/// every number is finite and every offset lies in its column. It does not know how many classes
+/// every number is finite and every offset is inside its column. It does not know how many classes
 /// there are, nor the image's size.
 ObjectColumns find_objects(Bytes field);
 /// A copy of the columns.

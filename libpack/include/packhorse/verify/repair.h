@@ -15,9 +15,9 @@ struct RepairReport {
 };
 
 /// Replaces the files of `dataset` that are not as its manifest describes them: shards, indexes
-/// (including those for other people's readers), class list, list of rejects, SHA256SUMS. `from` is
-/// the source it was packed from, or a copy of the dataset (or of the directory of its splits),
-/// whose sound files are taken as they are.
+/// (including those for other readers), class list, list of rejects, SHA256SUMS. `from` is the
+/// source it was packed from, or a copy of the dataset (or of the directory of its splits), whose
+/// intact files are taken as they are.
 ///
 /// A shard is a function of source and options, so it is packed again in the staging directory of
 /// `dataset`; the result must have the SHA-256 in the manifest. The first file is replaced only

@@ -35,8 +35,8 @@ struct Finding {
   /// Who wrote the file; this decides how to repair it.
   enum class Writer {
     kPack,    ///< it can be packed again
-    kIndex,   ///< it lies beside shards made by others, which can be adopted again
-    kOthers,  ///< a shard made by others, never written to
+    kIndex,   ///< it belongs to adopted shards, which can be adopted again
+    kOthers,  ///< a foreign shard, never written to
   };
   Writer writer = Writer::kPack;
 };
@@ -86,5 +86,15 @@ struct VerifyReport {
 /// started or another dataset took this one's place meanwhile, Error(kInterrupted).
 VerifyReport verify(const std::filesystem::path& dataset, const VerifyOptions& options,
                     Progress* progress = nullptr, std::stop_token stop = {});
+
+/// Whether this program was started to do walks.
+inline bool is_walk_call(int argc, const char* const* argv) {
+  return argc == 2 && argv[1] == kWalkArgument;
+}
+
+/// Takes tasks from standard input and answers on standard output until the input ends. Each task
+/// runs in a child of its own, made by fork(2) and bounded by setrlimit(2), so that a crash ends
+/// nothing else. The process must have one thread: call it first in main(). Returns the exit code.
+int serve_walks();
 
 }  // namespace packhorse

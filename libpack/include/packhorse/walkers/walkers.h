@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// The processes in which `verify` walks shards with other people's libraries, which a damaged file
-/// may crash or keep busy for ever. A program can serve as its own walker:
+/// The processes in which `verify` reads shards with the formats' libraries, because a damaged file
+/// may crash these or keep them busy for ever. A program can serve as its own walker:
 ///
 ///     int main(int argc, char** argv) {
 ///       if (packhorse::is_walk_call(argc, argv)) return packhorse::serve_walks();

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/stop.h"
 #include "storage/http/client.h"
 #include "storage/http/credentials.h"
 #include "storage/http/credentials/sources.h"

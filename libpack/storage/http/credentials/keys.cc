@@ -5,9 +5,9 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/json.h"
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/json.h"
-#include "packhorse/base/printable.h"
 #include "storage/http/credentials/sources.h"
 #include "storage/http/program_output.h"
 

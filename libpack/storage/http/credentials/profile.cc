@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/printable.h"
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/url.h"
 #include "storage/http/credentials.h"
 #include "storage/http/credentials/sources.h"
 

@@ -7,9 +7,9 @@
 #include <pugixml.hpp>
 
 #include "base/ascii.h"
+#include "base/printable.h"
+#include "dataset/url.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/url.h"
 #include "storage/http/client.h"
 #include "storage/http/credentials/sources.h"
 

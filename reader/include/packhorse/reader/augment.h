@@ -6,7 +6,7 @@
 #include "packhorse/reader/geometry.h"
 #include "packhorse/reader/sample_random.h"
 
-/// Which part of a picture becomes a sample, and how: torchvision's definitions, as pure functions
+/// Which part of an image becomes a sample, and how: torchvision's definitions, as pure functions
 /// of (seed, epoch, sample), so that the result does not depend on the thread.
 namespace packhorse::reader {
 

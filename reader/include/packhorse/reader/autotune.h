@@ -4,10 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/reader/knee.h"
 #include "packhorse/reader/loader.h"
 
 namespace packhorse::reader {
+
+/// A point of the throughput curve.
+struct SweepPoint {
+  int workers = 0;
+  double images_per_s = 0;
+};
 
 struct Autotuned {
   int workers = 0;                ///< for LoaderOptions::workers
@@ -17,7 +22,7 @@ struct Autotuned {
 
 /// Finds how many workers pay off on this machine, for this dataset and these options. Reads with
 /// 1, 2, 4, ... workers, up to all CPUs the process may use, for `seconds` each, and takes the
-/// fewest that come near the best rate (find_knee). The dataset is read as it is, warm or cold;
+/// fewest that come near the best rate (within 5 %). The dataset is read as it is, warm or cold;
 /// what the first worker counts read is warm for later ones. The batches are the same for any
 /// number of workers. Throws what Loader throws, and Error(kUsage) for an empty dataset.
 Autotuned autotune(const std::shared_ptr<const Dataset>& dataset, const LoaderOptions& options,

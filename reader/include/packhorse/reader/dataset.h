@@ -27,27 +27,31 @@ enum class OddClasses : std::uint8_t { kRefuse, kTake };
 ///     std::vector<std::byte> jpeg;
 ///     dataset->read(17, jpeg);
 ///
-/// Immutable and thread-safe after open().
+/// Immutable and thread-safe after open(). Effects on the whole process: the first packed dataset
+/// installs a handler of SIGBUS and fork handlers (packhorse/base/mapped_file.h).
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  /// Opens a packed dataset, which may lie at a URL (remote_files.h), or a class folder. For a
+  /// Opens a packed dataset, which may be at a URL (remote_files.h), or a class folder. For a
   /// source with splits, `split` picks one ("train" when empty and there is one). A folder's splits
   /// and classes are those that packing it would give, and so are its objects where a file says
   /// those of all images, as COCO's does. Throws Error(kNotFound | kCorrupt | kUsage).
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
                                              const std::string& split = "",
                                              OddClasses odd = OddClasses::kRefuse);
-  /// Images that lie in files of their own, in this order, without classes: all labels are 0.
-  /// Throws Error(kNotFound | kUsage) for what is no file.
+  /// Image files, in this order, without classes: all labels are 0. Throws Error(kNotFound |
+  /// kUsage) for a path that is not a file.
   static std::shared_ptr<const Dataset> of_files(std::vector<std::filesystem::path> files);
 
-  /// The same for copies of a dataset: a packed one's id, which another packing of the same samples
-  /// has not, or a hash of a folder's paths, labels and sizes. Empty when nothing tells.
+  /// An id that copies of a dataset share: a packed dataset's id (packing the same samples in
+  /// another way gives another one), or a hash of a folder's paths, labels and sizes. Empty if
+  /// unknown.
   virtual std::string id() const { return {}; }
   virtual std::size_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
+  /// As in all that takes a sample, i < size(): a packed dataset throws Error(kUsage) otherwise; of
+  /// a class folder it must hold.
   virtual std::int64_t label(std::size_t i) const = 0;
   /// Bytes of sample i's image, decompressed where the shard is compressed.
   virtual std::uint64_t bytes(std::size_t i) const = 0;
@@ -66,7 +70,7 @@ class Dataset {
   }
   /// Names of what samples may have besides their image, sorted.
   virtual const std::vector<std::string>& fields() const;
-  /// Which of them say more of a sample than its label, and how.
+  /// Which of them are targets, and of which kind.
   virtual const std::vector<TargetRecord>& targets() const;
   /// Reads a field, by its place in fields(), into `out` (resized); its hash is checked as an
   /// image's is. Returns false when the sample has none.
@@ -84,24 +88,23 @@ class Dataset {
   /// Approximate share of the data that is in memory already: 0 to 1. Also 1 where prefetch() would
   /// not help.
   virtual double resident_share() const { return 1; }
-  /// The order that suits where the data lies, when nobody asks for another. It depends on what
-  /// was asked for, not on what has been read: the same in all processes with the same options.
+  /// The default order for the dataset's storage. It depends on the options, not on what has been
+  /// read, so it is the same in all processes with the same options.
   virtual OrderKind usual_order() const { return OrderKind::kGlobal; }
-  /// Gives up mapped memory, so that the kernel is free to drop the files from its cache; of a
-  /// dataset at a URL, what only memory has.
+  /// Gives up mapped memory, so that the kernel is free to drop the files from its cache; for a
+  /// dataset at a URL, drops everything that is kept only in memory.
   virtual void release() const {}
 
   /// Names the sample for people: its key and shard, or its file path.
   virtual std::string describe(std::size_t i) const = 0;
-  /// What the sample is called where it lies: its key, or its file's path.
+  /// The sample's name in its storage: its key, or its file's path.
   virtual std::string name(std::size_t i) const { return describe(i); }
-  /// The path that sample i had in the source it comes from, such as "cats/1.jpg"; empty where
-  /// nothing tells.
+  /// The path that sample i had in the source, such as "cats/1.jpg"; empty if unknown.
   virtual std::string source_path(std::size_t) const { return {}; }
   /// Files that read() reads from, for dropping them from the page cache or counting them; none of
   /// a dataset at a URL.
   virtual std::vector<std::filesystem::path> files() const = 0;
-  /// A file that samples lie in.
+  /// A file with samples.
   struct Extent {
     std::uint64_t samples = 0;
     std::uint64_t bytes = 0;  ///< of the file
@@ -109,9 +112,9 @@ class Dataset {
   /// All files, in the order of their samples, of a dataset so large that bytes() of each sample
   /// would open too many of them; nothing for the others.
   virtual std::vector<Extent> extents() const { return {}; }
-  /// Whether it lies at a URL.
+  /// Whether it is at a URL.
   virtual bool from_afar() const { return false; }
-  /// Bytes of all its files, wherever they lie. Throws Error(kIo).
+  /// Bytes of all its files, also of remote ones. Throws Error(kIo).
   virtual std::uint64_t stored_bytes() const;
   /// Whether each sample is a file of its own, as in a class folder, and not a piece of a shard.
   virtual bool one_file_a_sample() const { return false; }

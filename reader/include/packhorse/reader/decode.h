@@ -35,14 +35,14 @@ struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
   ScaledDct scaled_dct = ScaledDct::kOff;
   PixelSteps pixels = {};  ///< applied to the pixels of decode(); only for colours
-  /// Where it names bands, pixels are these, each a float, wherever RGB of 8 bits is spoken of
-  /// below: integers as fractions of the highest number of their bits, floats as they are stored.
-  /// Nothing is left encoded then, and JPEGs are decoded at full size.
+  /// If it names bands, pixels are these bands as floats, instead of RGB of 8 bits: integers as
+  /// fractions of the highest number of their bits, floats as they are stored. Nothing is left
+  /// encoded then, and JPEGs are decoded at full size.
   BandChoice bands = {};
   ImageLimits limits = {};  ///< images beyond are not decoded
 };
 
-/// A JPEG left for somebody else to decode, such as a GPU, and what to make of its pixels.
+/// A JPEG left encoded for another decoder, such as a GPU, and what to make of its pixels.
 struct EncodedSample {
   std::uint32_t bytes = 0;    ///< length of the JPEG; 0: the place holds pixels instead
   int width = 0, height = 0;  ///< size of the JPEG's picture
@@ -58,7 +58,7 @@ struct DrawTarget {
 /// How many JPEGs went through which decoder.
 struct DecodeCounters {
   std::uint64_t jpegs = 0;  ///< packhorse's own
-  /// Decoded by libjpeg-turbo, by the reason why ours refused; the index is a jpeg::Reason.
+  /// Decoded by libjpeg-turbo, by the reason why packhorse's refused; the index is a jpeg::Reason.
   std::array<std::uint64_t, jpeg::kReasons> by_libjpeg{};
 };
 
@@ -69,11 +69,13 @@ struct DecodeCounters {
 /// JPEGs go through packhorse::jpeg, those it refuses through libjpeg-turbo, with the same pixels
 /// as a full decode. In a file packed with `--image roi` or `resize` only the restart segments of
 /// the crop are read; in any other, everything above the crop's end is parsed, but only the crop's
-/// blocks are transformed. All other kinds go through packhorse/codecs/colour_rows.h, which says
+/// blocks are transformed. All other kinds go through codecs/colour_rows.h, which says
 /// how samples become colours; grey is repeated into three channels. Raw pixels have no header, so
-/// the caller must describe them: `known` is their Dataset::image(); of another kind than kRaw in
-/// it only matters that the sample was packed, so that of an animation the first frame is taken,
-/// and the bytes say the rest.
+/// the caller must describe them: `known` is their Dataset::image(); for other kinds it only says
+/// that the sample was packed, so that the first frame of an animation is taken.
+///
+/// An effect on the whole process: while an AVIF, HEIC or JPEG XL is decoded, C's `stderr` is a
+/// stand-in, which drops what the library writes there from that thread and hands on all else.
 ///
 /// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
 /// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
@@ -88,10 +90,10 @@ class Decoder {
 
   /// Writes size x size x 3 bytes into `out` by `augment`, then applies the options' `pixels`.
   /// Throws Error(kCorrupt) when the bytes cannot be decoded; `out` may then hold part of the
-  /// picture. Warnings of the JPEG library (damaged data it papered over) count as that too. Throws
-  /// Error(kUnsupported) for a file that is none of the usual images or exceeds the options'
-  /// `limits`. Damage where nothing is decoded goes unnoticed: below the crop, and around it in a
-  /// file with restart segments.
+  /// picture. Warnings of the JPEG library (damage that it hides) count as that, too. Throws
+  /// Error(kUnsupported) for a file of an unsupported kind or beyond the options' `limits`. Damage
+  /// where nothing is decoded goes unnoticed: below the crop, and around it in a file with restart
+  /// segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
               const ImageInfo& known = {});
 

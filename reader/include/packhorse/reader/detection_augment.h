@@ -9,9 +9,8 @@
 #include "packhorse/reader/geometry.h"
 #include "packhorse/reader/sample_random.h"
 
-/// What becomes of a picture whose objects matter: whole pictures rather than crops of them, in
-/// rectangles of any size. torchvision's definitions (transforms.v2), as pure functions of (seed,
-/// epoch, sample).
+/// Augmentation of images with objects: whole images instead of crops, in rectangles of any size.
+/// torchvision's definitions (transforms.v2), as pure functions of (seed, epoch, sample).
 namespace packhorse::reader {
 
 /// torchvision's RandomIoUCrop: a part of the picture that holds the centre of an object, and

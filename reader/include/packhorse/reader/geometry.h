@@ -6,8 +6,8 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/targets/objects.h"
 
-/// Where a picture's pixels go when it is made into a sample, for its pixels and for what belongs
-/// to it. The pixel in column x and row y covers [x, x + 1) x [y, y + 1).
+/// Where an image's pixels and targets go when it becomes a sample. The pixel in column x and row y
+/// covers [x, x + 1) x [y, y + 1).
 namespace packhorse::reader {
 
 /// A projective map of the plane, row by row: (x, y) goes to (X / W, Y / W), where (X, Y, W) is the

@@ -15,10 +15,8 @@
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/reader/latency.h"
-#include "packhorse/reader/order.h"
+#include "packhorse/reader/order_kind.h"
 #include "packhorse/reader/pixel_format.h"
-#include "packhorse/reader/shuffle_quality.h"
 #include "packhorse/reader/targets.h"
 
 /// Shards -> batches of pixels.
@@ -50,8 +48,8 @@ enum class Stage { kRead, kDecode };
 using StageObserver = std::function<void(Stage stage, std::chrono::steady_clock::time_point begin,
                                          std::chrono::steady_clock::time_point end)>;
 
-/// The samples of pixels as they are stored, where those are more than colours of 8 bits: bands of
-/// other light, 16 bits, floating-point numbers, an alpha.
+/// Pixels as they are stored, if they are more than colours of 8 bits: other bands, 16 bits,
+/// floating-point numbers, an alpha.
 struct BandOptions {
   std::vector<int> numbers = {};  ///< of the bands, counted from 0; empty: all
   int of = 0;                     ///< bands that images must have; 0: any number
@@ -69,9 +67,9 @@ struct LoaderOptions {
   /// From this epoch on, each sample is one picture: no Mosaic, Copy-Paste or Mixup, which
   /// detectors do without at the end of their training. Needs a DetectionAugment with one of them.
   std::optional<std::uint64_t> close_mosaic_from = {};
-  /// What samples are made of, instead of colours of 8 bits. All images must have the same bands,
-  /// or those that are named, and as many bits. Then `pixels` must do nothing, a background is
-  /// grey, and `format` may be kUint16.
+  /// Delivers stored bands instead of colours of 8 bits. All images must have the same bands, or
+  /// those that are named, and as many bits. Then `pixels` must do nothing, a background is grey,
+  /// and `format` may be kUint16.
   std::optional<BandOptions> bands = {};
   PixelFormat format = {};        ///< type, layout and scale of the numbers in Batch::images()
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
@@ -109,6 +107,14 @@ struct LoaderState {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t done = 0;  ///< samples of this epoch delivered, over all ranks
+};
+
+/// How long something took that happened `count` times; zeros when it has not.
+struct Latencies {
+  std::uint64_t count = 0;
+  std::uint64_t sum_ns = 0;
+  std::uint64_t p50_ns = 0, p99_ns = 0;  ///< up to 13 % above the true value
+  std::uint64_t max_ns = 0;
 };
 
 /// Totals since construction; nanoseconds are summed over threads.
@@ -163,9 +169,8 @@ class Batch {
   std::span<const EncodedSample> encoded() const { return encoded_; }
   std::uint64_t step() const { return step_; }
   /// Takes the pixels out of the slot, which gets other memory: images() then stays valid as long
-  /// as the pointer is owned, also after the batch and the Loader. Whoever keeps many batches pays
-  /// with memory only; batches still leased would stop the loader instead. Call it once. Throws
-  /// std::bad_alloc.
+  /// as the pointer is owned, also after the batch and the Loader. Keeping many batches costs only
+  /// memory, while leased batches would stop the loader. Call it once. Throws std::bad_alloc.
   std::shared_ptr<std::uint8_t> keep_images();
 
  private:
@@ -188,13 +193,13 @@ class Batch {
 /// that the ticket belongs to. So batches come in order, all threads work on the batch that is
 /// needed next, and the ring of slots bounds memory. An error in a worker ends the epoch: next()
 /// throws it, with the sample named, as soon as it has happened, and again until start_epoch().
-/// Samples that are damaged or cannot be decoded can be replaced or left out instead; files that
-/// are missing, truncated or unreadable never are, nor what is bad beside a sample that is made of
-/// several, left out.
+/// Samples that are damaged or cannot be decoded can be replaced or left out instead; missing,
+/// truncated or unreadable files never are. With kLeaveOut, a sample made of several images is not
+/// left out if only another image is bad.
 ///
 /// One thread, the consumer, calls everything except counters() and bad_samples(), which are
 /// thread-safe, as is giving batches back. A stop of the thread that makes it
-/// (packhorse/base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
+/// (base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
 /// must be gone by then.
 class Loader {
  public:
@@ -211,8 +216,8 @@ class Loader {
   /// The next batch, or nothing at the end of the epoch. Waits while all slots are leased. Throws
   /// Error, kUsage before the first start_epoch().
   std::optional<Batch> next();
-  /// Waits until next() would not wait for a worker, but no longer than `most`: for consumers that
-  /// have something else to look at, such as signals. Returns whether next() would not wait.
+  /// Waits until next() would not wait for a worker, but at most `most`: for consumers that must
+  /// also handle signals, for example. Returns whether next() would not wait.
   bool wait(std::chrono::nanoseconds most);
 
   /// Number of steps of the current epoch, from where it was started.

@@ -16,7 +16,7 @@ namespace packhorse::reader {
 
 struct MixOptions {
   double mixup_alpha = 0;     ///< of Beta(alpha, alpha); 0: no Mixup
-  double cutmix_alpha = 0;    ///< likewise for CutMix
+  double cutmix_alpha = 0;    ///< the same for CutMix
   double cutmix_share = 0.5;  ///< when both are on: the probability of CutMix
   double probability = 1;     ///< probability that a batch is mixed at all
   /// Throws Error(kUsage).

@@ -30,7 +30,7 @@ struct PixelFormat {
   PixelLayout layout = PixelLayout::kInterleaved;
   /// Of each channel, of pixels scaled to 0..1; none: they are not normalised.
   std::vector<float> mean = {};
-  std::vector<float> deviation = {};  ///< standard deviation, likewise
+  std::vector<float> deviation = {};  ///< std, of the same
 
   /// Throws Error(kUsage): for integers that are to be normalised, other channels than these, a
   /// mean outside 0..1 where numbers are within that, a deviation that is not above 0, and numbers

@@ -13,7 +13,7 @@
 #include "packhorse/targets/label_image.h"
 #include "packhorse/targets/objects.h"
 
-/// What belongs to a picture, where its pixels went.
+/// The targets of an image, moved with its pixels.
 namespace packhorse::reader {
 
 /// Which objects of a sample stay, and how.
@@ -23,7 +23,7 @@ struct TargetRules {
     kRunLengths,  ///< every mask in output pixels: each is inside where the stored pixel nearest to
                   ///< its centre is, as torchvision's nearest-exact
   };
-  /// Boxes are cut at the edge of what is seen. Those of which less is left are dropped: pixels of
+  /// Boxes are cut at the visible edge. A box is dropped if less than this is left: pixels of
   /// either side, and share of the box's area.
   double min_side = 1, min_visible = 0;
   Masks masks = Masks::kAsStored;
@@ -39,8 +39,8 @@ struct StoredTargets {
   std::optional<LabelImage> mask;
 };
 
-/// What a sample of one picture or several has, in pixels of the output. Several pictures have the
-/// classes of all, with the highest score of each, and their captions, a line each.
+/// The targets of a sample of one image or several, in pixels of the output. A sample of several
+/// images has the classes of all, with the highest score of each, and their captions, a line each.
 struct PlacedTargets {
   Objects objects;
   ClassSet classes;
@@ -70,9 +70,9 @@ Objects upright(Objects objects, const ImageInfo& info);
 
 /// Adds the objects of a stored picture to those of a sample, where `plan` puts them. Boxes become
 /// those around their four corners. Areas are multiplied by the part of the box that is seen and by
-/// what its pixels are scaled by. Polygons are cut at the edge of Placement::shown. Key points that
-/// are not seen get visibility 0. Key points change no sides: whoever mirrors a picture exchanges
-/// left and right. `info` is Decoder::header() of the picture. Throws Error(kCorrupt) for run
+/// what its pixels are scaled by. Polygons are cut at the edge of Placement::shown. Keypoints that
+/// are not visible get visibility 0. Mirroring does not exchange left and right keypoints: the
+/// caller must do that. `info` is Decoder::header() of the picture. Throws Error(kCorrupt) for run
 /// lengths of another picture, Error(kUnsupported) for polygons far outside it.
 void add_objects(const Objects& objects, const ImageInfo& info, const PicturePlan& plan,
                  ImageSize output, const TargetRules& rules, Objects& to);
@@ -86,7 +86,7 @@ void add_targets(const StoredTargets& stored, const ImageInfo& info, const Pictu
                  ImageSize output, const TargetRules& rules, PlacedTargets& to);
 /// Adds classes and caption of another sample.
 void add_words(const ClassSet& classes, const std::string& caption, PlacedTargets& to);
-/// Leaves nothing, and in masks the label `ignored`; keeps the memory.
+/// Removes everything, and sets masks to the label `ignored`; keeps the memory.
 void clear(Objects& objects);
 void clear(PlacedTargets& targets, std::uint8_t ignored);
 

@@ -1,4 +1,4 @@
-#include "packhorse/analysis/coco_results.h"
+#include "analysis/coco_results.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 

@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/support.h"
 
 namespace packhorse {

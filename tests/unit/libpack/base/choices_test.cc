@@ -1,4 +1,4 @@
-#include "packhorse/base/choices.h"
+#include "base/choices.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
 #include "support/support.h"
 
 namespace packhorse {

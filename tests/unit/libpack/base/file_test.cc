@@ -1,4 +1,4 @@
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

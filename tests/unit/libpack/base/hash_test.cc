@@ -1,4 +1,4 @@
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "packhorse/base/json.h"
+#include "base/json.h"
 
 #include "labels/row_reader.h"
 #include "support/support.h"

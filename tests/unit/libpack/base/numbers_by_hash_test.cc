@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
 #include "support/support.h"
 
 namespace packhorse {

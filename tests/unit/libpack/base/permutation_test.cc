@@ -1,4 +1,4 @@
-#include "packhorse/base/permutation.h"
+#include "base/permutation.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "packhorse/base/printable.h"
+#include "base/printable.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "packhorse/base/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
 
 #include <csignal>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/support.h"
 
 namespace packhorse {

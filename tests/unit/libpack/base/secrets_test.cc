@@ -1,12 +1,11 @@
-#include "packhorse/base/secrets.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
 
+#include "base/printable.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::test {
 

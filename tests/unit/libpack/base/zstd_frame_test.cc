@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/support.h"
 
 namespace packhorse {

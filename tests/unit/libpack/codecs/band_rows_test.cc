@@ -1,4 +1,4 @@
-#include "packhorse/codecs/band_rows.h"
+#include "codecs/band_rows.h"
 
 #include <array>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "codecs/described_image.h"
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 #include "support/pictures.h"
 #include "support/support.h"
 

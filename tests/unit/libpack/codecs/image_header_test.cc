@@ -1,6 +1,6 @@
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/pictures.h"
 #include "support/support.h"
 
@@ -204,7 +204,7 @@ TEST_CASE("image info: a TIFF whose samples nothing decodes is of an unsupported
   constexpr std::uint32_t kRgb = 2, kCmyk = 5;
   const auto kind = [](const Samples& of) {
     const ProbeResult result = probe(tiff_of(of));
-    CHECK(result.unsupported == !result.info.has_value());
+    CHECK(result.unsupported() == !result.info.has_value());
     return result.reason;
   };
   for (const std::uint32_t bits : {1u, 2u, 4u, 8u, 10u, 12u, 16u}) {
@@ -298,7 +298,7 @@ TEST_CASE("image limits: scans times pixels and memory are refused by name and n
   CHECK(refused.reason ==
         "too long to decode: 10 scans of 64 x 48 pixels, in all 30720, the limit is 30719 "
         "(--max-scan-pixels)");
-  CHECK(refused.beyond_limits);
+  CHECK(refused.beyond_limits());
   CHECK(probe_image(file, ImageLimits::of_pixels(64 * 48)).info);
   CHECK(test::kind_of_error([&] { header_to_decode(file, limits); }) == ErrorKind::kUnsupported);
   CHECK(test::kind_of_error([&] { header_to_decode(as_bytes("text"), limits); }) ==

@@ -1,8 +1,7 @@
-#include "packhorse/codecs/png_encode.h"
-
 #include <algorithm>
 
-#include "packhorse/codecs/colour_rows.h"
+#include "codecs/colour_rows.h"
+#include "codecs/encode.h"
 #include "support/pictures.h"
 #include "support/support.h"
 

@@ -1,4 +1,4 @@
-#include "packhorse/dataset/class_list.h"
+#include "dataset/class_list.h"
 
 #include "support/support.h"
 

@@ -1,8 +1,8 @@
-#include "packhorse/dataset/dataset_directory.h"
+#include "dataset/dataset_directory.h"
 
 #include <sys/stat.h>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -2,7 +2,8 @@
 
 #include <thread>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
+#include "dataset/shard_index.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 

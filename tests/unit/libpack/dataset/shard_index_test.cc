@@ -1,11 +1,11 @@
-#include "packhorse/dataset/shard_index.h"
+#include "dataset/shard_index.h"
 
 #include <cstring>
 #include <limits>
 #include <set>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "packhorse/dataset/manifest.h"
 #include "support/support.h"
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "support/made_dataset.h"

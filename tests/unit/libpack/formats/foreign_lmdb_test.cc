@@ -1,10 +1,10 @@
 #include <cstring>
 #include <random>
 
+#include "base/file.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/foreign_database.h"
 #include "formats/lmdb/pages.h"
-#include "packhorse/base/file.h"
 #include "support/support.h"
 
 namespace packhorse::lmdb {

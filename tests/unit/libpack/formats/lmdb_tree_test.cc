@@ -2,9 +2,9 @@
 
 #include <random>
 
+#include "base/file.h"
+#include "base/hash.h"
 #include "formats/lmdb/database.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
 #include "support/support.h"
 
 /// Compares our writer's files with LMDB's own library.

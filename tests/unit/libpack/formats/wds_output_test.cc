@@ -1,6 +1,6 @@
+#include "base/permutation.h"
 #include "base/zstd_frame.h"
 #include "formats/wds/output.h"
-#include "packhorse/base/permutation.h"
 #include "support/support.h"
 
 namespace packhorse::wds {

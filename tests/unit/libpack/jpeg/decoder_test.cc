@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
+#include "base/hash.h"
+#include "codecs/image_header.h"
 #include "fixtures.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/jpeg/coefficients.h"
-#include "packhorse/jpeg/roi_layout.h"
+#include "jpeg/decode/coefficients.h"
+#include "jpeg/decode/roi_layout.h"
 #include "support/instruction_sets.h"
 
 namespace packhorse::jpeg::test {

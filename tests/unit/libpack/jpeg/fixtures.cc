@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/transforms/transform.h"
+#include "codecs/image_header.h"
+#include "transforms/transform.h"
 
 namespace packhorse::jpeg::test {
 

@@ -1,9 +1,9 @@
-#include "packhorse/jpeg/segments.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
+
+#include "jpeg/decode/marker_segments.h"
 
 namespace packhorse::jpeg {
 

@@ -1,6 +1,6 @@
 #include "labels/label_file.h"
 
-#include "packhorse/labels/class_file.h"
+#include "labels/text_file.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -2,9 +2,9 @@
 #include <atomic>
 #include <thread>
 
+#include "base/permutation.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 #include "support/support.h"
 
 namespace packhorse {

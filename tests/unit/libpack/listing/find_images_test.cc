@@ -1,7 +1,6 @@
-#include "packhorse/listing/find_images.h"
-
 #include <doctest/doctest.h>
 
+#include "listing/names.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -1,11 +1,14 @@
 #include "packhorse/packing/dataset_writer.h"
 
+#include "codecs/colour_rows.h"
+#include "codecs/encode.h"
+#include "codecs/image_header.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "listing/names.h"
 #include "pack_place.h"
-#include "packhorse/codecs/colour_rows.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/codecs/png_encode.h"
 #include "packhorse/verify/verify.h"
+#include "sources/source.h"
 #include "support/pictures.h"
 
 namespace packhorse {

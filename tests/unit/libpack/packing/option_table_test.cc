@@ -1,4 +1,4 @@
-#include "packhorse/packing/option_table.h"
+#include "packing/option_table.h"
 
 #include <doctest/doctest.h>
 

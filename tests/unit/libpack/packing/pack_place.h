@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "support/support.h"

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "pack_place.h"
 #include "packhorse/verify/verify.h"
 #include "packing/pack_shard.h"

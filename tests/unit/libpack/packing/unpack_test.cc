@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "packhorse/base/file.h"
-#include "packhorse/image/npy.h"
+#include "base/file.h"
+#include "image/npy.h"
 #include "packhorse/packing/pack.h"
 #include "packing/staging.h"
 #include "support/made_dataset.h"

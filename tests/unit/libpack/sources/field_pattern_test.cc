@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "packhorse/base/error.h"
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "listing/names.h"
 #include "listings.h"
-#include "packhorse/base/file.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -60,7 +60,7 @@ TEST_CASE("read folder: what lies in too many folders is a reject") {
   const SourceContents all = read_folder(root.path(), {}, nullptr);
   CHECK(all.images.size() == 0);
   REQUIRE(all.others.size() == 1);
-  CHECK(all.others.front().reason == naming::kTooDeep);
+  CHECK(all.others.front().problem.code == Reason::kTooDeep);
 }
 
 TEST_CASE("read folder: a link to a folder it lies in is passed over, be that above the root") {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/option.h"
 #include "listing/names.h"
 #include "listings.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
 #include "sources/layout/folder_roles.h"
 #include "support/support.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/sources/source.h"
+#include "sources/source.h"
 
 /// The vocabulary of the sources' tests.
 namespace packhorse {

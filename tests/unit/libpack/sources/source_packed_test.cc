@@ -1,6 +1,8 @@
 #include <algorithm>
 
-#include "packhorse/sources/source.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
+#include "sources/source.h"
 #include "unit/libpack/packing/pack_place.h"
 
 namespace packhorse {

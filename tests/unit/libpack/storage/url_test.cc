@@ -1,6 +1,6 @@
-#include "packhorse/dataset/url.h"
+#include "dataset/url.h"
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/png_encode.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse::test {
 

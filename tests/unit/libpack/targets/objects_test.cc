@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "packhorse/targets/pixel_map.h"
 #include "packhorse/targets/run_lengths.h"
 #include "support/support.h"
+#include "targets/pixel_map.h"
 
 namespace packhorse {
 

@@ -1,6 +1,6 @@
 #include "transform_fixtures.h"
 
-#include "packhorse/codecs/image_header.h"
+#include "codecs/image_header.h"
 
 namespace packhorse::test {
 

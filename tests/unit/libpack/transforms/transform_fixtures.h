@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "packhorse/image/image_info.h"
-#include "packhorse/transforms/transform.h"
 #include "support/pictures.h"
 #include "support/support.h"
+#include "transforms/transform.h"
 
 /// The vocabulary of the image modes' tests.
 namespace packhorse::test {

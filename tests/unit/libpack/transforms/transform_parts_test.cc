@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "base/file.h"
+#include "codecs/colour_rows.h"
 #include "jpeg/encode/forward_dct.h"
 #include "jpeg/encode/frame_header.h"
 #include "jpeg/encode/huffman_code.h"
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/colour_rows.h"
 #include "transform_fixtures.h"
 #include "transforms/area.h"
 

@@ -2,8 +2,8 @@
 
 #include <opencv2/imgproc.hpp>
 
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
+#include "base/file.h"
+#include "codecs/image_header.h"
 #include "transform_fixtures.h"
 
 namespace packhorse::test {

@@ -3,9 +3,9 @@
 #include <opencv2/imgproc.hpp>
 #include <thread>
 
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/jpeg/roi_layout.h"
+#include "base/file.h"
+#include "codecs/image_header.h"
+#include "jpeg/decode/roi_layout.h"
 #include "support/image_files.h"
 #include "transform_fixtures.h"
 

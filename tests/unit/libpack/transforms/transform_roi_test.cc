@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
 
+#include "base/file.h"
+#include "base/permutation.h"
+#include "codecs/image_header.h"
+#include "jpeg/decode/roi_layout.h"
 #include "jpeg/encode/transcode.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/permutation.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/jpeg/roi_layout.h"
 #include "transform_fixtures.h"
 
 namespace packhorse::test {

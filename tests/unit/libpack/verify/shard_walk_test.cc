@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/verify/verify.h"
 #include "packhorse/walkers/walkers.h"
 #include "support/made_dataset.h"

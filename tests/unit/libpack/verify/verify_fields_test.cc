@@ -1,8 +1,8 @@
 // Verification of features that only some datasets have: extra fields and frames.
 #include <algorithm>
 
-#include "packhorse/base/file.h"
-#include "packhorse/dataset/shard_index.h"
+#include "base/file.h"
+#include "dataset/shard_index.h"
 #include "packhorse/verify/verify.h"
 #include "support/made_dataset.h"
 #include "support/support.h"

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/shard_index.h"
 #include "packhorse/packing/pack.h"
 #include "support/support.h"
 #include "unit/libpack/packing/pack_place.h"

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "augment/color_plan.h"
 #include "augment/color_steps.h"
 #include "augment/steps/color_jitter.h"
 #include "augment/steps/photometric_distort.h"

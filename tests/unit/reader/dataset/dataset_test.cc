@@ -5,7 +5,9 @@
 #include <fstream>
 #include <map>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
+#include "dataset/shard_index.h"
+#include "formats/format.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
 #include "unit/reader/fixtures.h"

@@ -12,8 +12,9 @@
 #include <string>
 #include <thread>
 
+#include "base/file.h"
+#include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
 #include "support/made_dataset.h"

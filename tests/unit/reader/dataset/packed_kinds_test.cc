@@ -1,9 +1,9 @@
 // Raw pixels and compressed shards must give the same batches as the files they were made from.
 #include <doctest/doctest.h>
 
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/image/npy.h"
+#include "base/file.h"
+#include "codecs/image_header.h"
+#include "image/npy.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"
 #include "support/made_dataset.h"

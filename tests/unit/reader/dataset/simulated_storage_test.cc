@@ -1,10 +1,10 @@
-#include "packhorse/reader/simulated_storage.h"
+#include "dataset/simulated_storage.h"
 
 #include <doctest/doctest.h>
 
+#include "measure/measurement.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/reader/measure.h"
 #include "unit/reader/fixtures.h"
 
 namespace packhorse::reader::test {

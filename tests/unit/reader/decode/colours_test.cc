@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
+#include "base/file.h"
+#include "codecs/image_header.h"
 #include "unit/reader/fixtures.h"
 
 namespace packhorse::reader::test {

@@ -1,7 +1,7 @@
 // A decoder's memory must depend on the crops it made, not on the pictures they came from.
 #include <doctest/doctest.h>
 
-#include "packhorse/image/npy.h"
+#include "image/npy.h"
 #include "packhorse/reader/decode.h"
 #include "support/image_files.h"
 #include "unit/reader/fixtures.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/reader/decode.h"
 #include "unit/reader/fixtures.h"
 

@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "base/file.h"
+#include "codecs/image_header.h"
 #include "decode/colours.h"
 #include "decode/resample.h"
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
 #include "support/image_files.h"
 #include "unit/reader/fixtures.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"
 #include "unit/reader/fixtures.h"

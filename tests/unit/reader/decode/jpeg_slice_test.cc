@@ -1,13 +1,12 @@
-#include "decode/jpeg_slice.h"
-
 #include <doctest/doctest.h>
 
 #include <random>
 
+#include "base/file.h"
+#include "codecs/image_header.h"
 #include "decode/colours.h"
-#include "packhorse/base/file.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/jpeg/roi_layout.h"
+#include "decode/jpeg_decoder.h"
+#include "jpeg/decode/roi_layout.h"
 #include "unit/reader/fixtures.h"
 
 namespace packhorse::reader::test {

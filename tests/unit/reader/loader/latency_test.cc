@@ -1,4 +1,4 @@
-#include "packhorse/reader/latency.h"
+#include "loader/latency.h"
 
 #include <doctest/doctest.h>
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <thread>
 
+#include "dataset/simulated_storage.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/reader/simulated_storage.h"
 #include "support/made_dataset.h"
 #include "unit/reader/fixtures.h"
 

@@ -1,11 +1,11 @@
-#include "packhorse/reader/targets_reader.h"
+#include "loader/targets_reader.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
 
+#include "codecs/encode.h"
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/png_encode.h"
 #include "unit/reader/fixtures.h"
 #include "unit/reader/loader/epoch.h"
 

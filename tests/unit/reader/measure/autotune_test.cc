@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/resources.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/resources.h"
 #include "unit/reader/fixtures.h"
 
 namespace packhorse::reader::test {

@@ -1,4 +1,4 @@
-#include "packhorse/reader/cpu_load.h"
+#include "measure/cpu_load.h"
 
 #include <doctest/doctest.h>
 

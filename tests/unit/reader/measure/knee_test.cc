@@ -1,4 +1,4 @@
-#include "packhorse/reader/knee.h"
+#include "measure/knee.h"
 
 #include <doctest/doctest.h>
 

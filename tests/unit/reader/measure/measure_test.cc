@@ -1,7 +1,6 @@
-#include "packhorse/reader/measure.h"
-
 #include <doctest/doctest.h>
 
+#include "measure/measurement.h"
 #include "unit/reader/fixtures.h"
 
 namespace packhorse::reader::test {

@@ -1,4 +1,4 @@
-#include "packhorse/reader/order.h"
+#include "order/order.h"
 
 #include <doctest/doctest.h>
 

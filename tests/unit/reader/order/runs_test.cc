@@ -1,4 +1,4 @@
-#include "packhorse/reader/runs.h"
+#include "order/runs.h"
 
 #include <doctest/doctest.h>
 
@@ -6,9 +6,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "order/order.h"
 #include "packhorse/base/error.h"
-#include "packhorse/reader/order.h"
-#include "packhorse/reader/shuffle_quality.h"
 #include "unit/reader/fixtures.h"
 #include "unit/reader/order/samples.h"
 

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/checkpoint/checkpoint_store.h"
+#include "checkpoint/checkpoint_store.h"
 
 #include <ATen/ops/arange.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/process.h"
+#include "base/file.h"
+#include "base/process.h"
 #include "support/support.h"
 
 using namespace packhorse;

@@ -1,9 +1,9 @@
-#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/randn.h>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "support/support.h"
 
 using namespace packhorse;

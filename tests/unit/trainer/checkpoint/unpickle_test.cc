@@ -4,7 +4,8 @@
 #include <ATen/ops/zeros.h>
 #include <caffe2/serialize/inline_container.h>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 #include "support/support.h"
 

@@ -12,9 +12,10 @@
 
 #include <cstring>
 
-#include "packhorse/base/file.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/input/normalize.h"
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/weight_files.h"
+#include "input/normalize.h"
 #include "support/support.h"
 
 using namespace packhorse;

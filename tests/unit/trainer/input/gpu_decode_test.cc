@@ -1,4 +1,4 @@
-#include "packhorse/trainer/input/gpu_decode.h"
+#include "input/gpu_decode.h"
 
 #include <ATen/ops/zeros.h>
 

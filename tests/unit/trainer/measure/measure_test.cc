@@ -1,10 +1,10 @@
-#include "packhorse/trainer/measure/measure.h"
+#include "measure/measure.h"
 
 #include <cmath>
 
+#include "measure/pack_all.h"
+#include "measure/sweep.h"
 #include "packhorse/packing/pack.h"
-#include "packhorse/trainer/measure/pack_all.h"
-#include "packhorse/trainer/measure/sweep.h"
 #include "support/support.h"
 #include "unit/trainer/toy_set.h"
 

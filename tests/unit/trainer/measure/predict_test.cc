@@ -1,4 +1,4 @@
-#include "packhorse/trainer/measure/predict.h"
+#include "measure/predict.h"
 
 #include "support/support.h"
 

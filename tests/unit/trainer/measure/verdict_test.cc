@@ -1,6 +1,6 @@
 // What reports say of figures that are made up here.
-#include "packhorse/trainer/measure/measure.h"
-#include "packhorse/trainer/measure/sweep.h"
+#include "measure/measure.h"
+#include "measure/sweep.h"
 #include "support/support.h"
 
 using namespace packhorse;

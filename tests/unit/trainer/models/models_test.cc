@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
 #include "support/support.h"
 
 using namespace packhorse;

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/optim/optimizer.h"
+#include "optim/optimizer.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
@@ -9,8 +9,8 @@
 
 #include <cmath>
 
-#include "packhorse/trainer/optim/ema.h"
-#include "packhorse/trainer/optim/grad_scaler.h"
+#include "optim/ema.h"
+#include "optim/grad_scaler.h"
 #include "support/support.h"
 
 using namespace packhorse::trainer;

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
+#include "recipe/recipe_json.h"
 #include "support/support.h"
 
 using namespace packhorse;

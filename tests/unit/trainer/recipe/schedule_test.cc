@@ -1,4 +1,4 @@
-#include "packhorse/trainer/recipe/schedule.h"
+#include "recipe/schedule.h"
 
 #include <doctest/doctest.h>
 

@@ -9,12 +9,12 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/models/archs.h"
+#include "input/prefetcher.h"
+#include "models/archs.h"
 #include "packhorse/trainer/models/models.h"
-#include "packhorse/trainer/tasks/task.h"
-#include "packhorse/trainer/train/engine.h"
 #include "tasks/detect/family.h"
+#include "tasks/task.h"
+#include "train/engine.h"
 #include "unit/trainer/gpu.h"
 
 namespace packhorse::trainer {

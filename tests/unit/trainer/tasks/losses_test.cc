@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "packhorse/trainer/models/archs.h"
+#include "models/archs.h"
 #include "packhorse/trainer/models/models.h"
 #include "support/support.h"
 #include "tasks/detect/family.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/train/engine.h"
+#include "input/prefetcher.h"
+#include "train/engine.h"
 
 using namespace packhorse;
 using namespace packhorse::trainer;

@@ -4,13 +4,14 @@
 
 #include <fstream>
 
-#include "packhorse/base/file.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/models/archs.h"
-#include "packhorse/trainer/train/engine.h"
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
+#include "input/prefetcher.h"
+#include "models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "support/support.h"
+#include "train/engine.h"
+#include "train/run_state.h"
 #include "unit/trainer/toy_set.h"
 
 using namespace packhorse;

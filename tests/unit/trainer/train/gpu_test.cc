@@ -8,13 +8,13 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 
-#include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/input/prefetcher.h"
+#include "checkpoint/checkpoint.h"
+#include "input/prefetcher.h"
 #include "packhorse/trainer/parallel/processes.h"
-#include "packhorse/trainer/train/engine.h"
 #include "packhorse/trainer/train/fit.h"
 #include "support/pictures.h"
 #include "support/support.h"
+#include "train/engine.h"
 #include "unit/trainer/toy_set.h"
 
 using namespace packhorse;

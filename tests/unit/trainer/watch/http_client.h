@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse::test {
 

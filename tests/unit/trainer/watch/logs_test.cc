@@ -1,10 +1,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/file.h"
-#include "packhorse/trainer/watch/event_file.h"
-#include "packhorse/trainer/watch/step_log.h"
+#include "base/file.h"
 #include "support/support.h"
+#include "watch/event_file.h"
+#include "watch/step_log.h"
 
 using namespace packhorse;
 using namespace packhorse::trainer;

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/metrics_server.h"
+#include "watch/metrics_server.h"
 
 #include "http_client.h"
 #include "support/support.h"

@@ -1,4 +1,4 @@
-#include "packhorse/trainer/watch/trace.h"
+#include "watch/trace.h"
 
 #include <ATen/ops/ones.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <thread>
 
-#include "packhorse/base/file.h"
-#include "packhorse/trainer/device/ranges.h"
+#include "base/file.h"
+#include "device/ranges.h"
 #include "support/support.h"
 
 using namespace packhorse;

@@ -1,9 +1,9 @@
-#include "packhorse/trainer/watch/watch.h"
+#include "watch/watch.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 #include "packhorse/trainer/train/fit.h"
 #include "support/support.h"
 #include "unit/trainer/toy_set.h"

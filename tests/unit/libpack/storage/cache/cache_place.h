@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "packhorse/base/file.h"
-#include "packhorse/base/hash.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "storage/cache/run_cache.h"
 #include "support/support.h"
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cache_place.h"
+#include "dataset/shard_layout.h"
 
 namespace packhorse {
 

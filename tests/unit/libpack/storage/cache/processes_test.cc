@@ -7,8 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "base/process.h"
 #include "cache_place.h"
-#include "packhorse/base/process.h"
 
 namespace packhorse {
 

@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "cache_place.h"
-#include "packhorse/storage/cache.h"
+#include "dataset/dataset_directory.h"
+#include "packhorse/storage/remote.h"
 
 namespace packhorse {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "base/hash.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/hash.h"
 #include "storage/cache/account.h"
 #include "support/support.h"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "packhorse/storage/object_store.h"
+#include "storage/object_store.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <deque>
 
-#include "packhorse/base/hash.h"
-#include "packhorse/dataset/shard_index.h"
+#include "base/hash.h"
+#include "dataset/shard_index.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -1,9 +1,9 @@
 #include <map>
 #include <optional>
 
-#include "packhorse/base/hash.h"
-#include "packhorse/storage/object_store.h"
+#include "base/hash.h"
 #include "storage/http/scripted_server.h"
+#include "storage/object_store.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/ascii.h"
+#include "base/file.h"
 #include "support/support.h"
 
 namespace packhorse::test {

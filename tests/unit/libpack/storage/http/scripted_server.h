@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "packhorse/base/file.h"
+#include "base/file.h"
 
 namespace packhorse::test {
 

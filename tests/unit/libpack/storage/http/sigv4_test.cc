@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packhorse/base/hash.h"
+#include "base/hash.h"
 #include "support/support.h"
 
 namespace packhorse {

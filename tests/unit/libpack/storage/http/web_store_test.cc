@@ -6,10 +6,10 @@
 #include <future>
 #include <thread>
 
-#include "packhorse/storage/object_store.h"
 #include "storage/dataset/object_copy.h"
 #include "storage/http/scripted_server.h"
 #include "storage/http/url_command.h"
+#include "storage/object_store.h"
 #include "support/support.h"
 
 namespace packhorse {

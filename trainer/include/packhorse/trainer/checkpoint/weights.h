@@ -5,16 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/trainer/device/named_tensors.h"
 #include "packhorse/trainer/models/models.h"
 
-/// Loads weights that were saved elsewhere, by PyTorch, torchvision or timm.
-///
-///     auto model = make_model("resnet50", 10);
-///     load_weights(*model, "resnet50.pth", {Head::kNew});   // all but fc, with its 1000 rows
-namespace packhorse::trainer {
-
-/// The parameters and buffers in a file, on the CPU, as they were saved:
+/// Loads weights that were saved elsewhere, by PyTorch, torchvision or timm:
 ///
 /// - *.safetensors
 /// - a file of torch.save(): a state dict, or a dictionary with one as "model", "state_dict" or
@@ -22,11 +15,13 @@ namespace packhorse::trainer {
 /// - a checkpoint of packhorse-train
 ///
 /// The file's bytes tell its kind. The prefixes "module." and "_orig_mod." that
-/// DistributedDataParallel and torch.compile put before every name are removed. Throws
-/// Error(kNotFound), or Error(kCorrupt | kUnsupported) naming the file.
-NamedTensors read_weights(const std::filesystem::path& path);
+/// DistributedDataParallel and torch.compile put before every name are removed.
+///
+///     auto model = make_model("resnet50", 10);
+///     load_weights(*model, "resnet50.pth", {Head::kNew});   // all but fc, with its 1000 rows
+namespace packhorse::trainer {
 
-/// Where the model's last layer is from, the one that gives the classes' scores: Model::head().
+/// Where the model's last layer, which gives the classes' scores, comes from: Model::head().
 enum class Head : std::uint8_t {
   kFromFile,  ///< where it must be, and fit
   kNew,       ///< the model's stays, whatever the file has
@@ -34,7 +29,7 @@ enum class Head : std::uint8_t {
 
 /// What pixels weights were trained with.
 enum class PixelKind : std::uint8_t {
-  kNormalized,  ///< ours and torchvision's: see Normalization
+  kNormalized,  ///< packhorse's and torchvision's: see Normalization
   kBgr255,      ///< BGR from 0 to 255: weights of YOLOX's authors
 };
 
@@ -44,7 +39,7 @@ struct WeightsUse {
   PixelKind pixels = PixelKind::kNormalized;  ///< others are converted, see docs/detection.md
 };
 
-/// What came of it.
+/// The result.
 struct LoadedWeights {
   std::vector<std::string> kept;  ///< tensors of the model that kept the values they had
   /// The classes that the file's last layer is for, by label, where it says so: a checkpoint of
@@ -55,7 +50,8 @@ struct LoadedWeights {
 /// Copies the tensors of `path` into the model's parameters and buffers of the same name,
 /// converting their type. Norms may lack num_batches_tracked, as in old files. Throws Error(kUsage)
 /// naming tensors that are missing, unexpected or of another shape, or for pixels that the model's
-/// weights never take, and then changes nothing; also throws what read_weights() throws.
+/// weights never take, and then changes nothing; Error(kNotFound), or Error(kCorrupt |
+/// kUnsupported) naming the file.
 LoadedWeights load_weights(Model& model, const std::filesystem::path& path,
                            const WeightsUse& use = {});
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace packhorse::trainer {
 
@@ -27,11 +29,17 @@ class Model : public torch::nn::Module {
   /// What the names of the parameters begin with that belong to the classes: "fc.". By default,
   /// those of the module whose parameters were registered last.
   virtual std::string head() const;
-  /// The name of the layer that sees the pixels, a convolution without bias and a norm, where
-  /// published weights of it take other pixels than ours (PixelKind); else empty.
+  /// The name of the layer that sees the pixels, a convolution without bias and a norm, if its
+  /// published weights take other pixels than packhorse (PixelKind); else empty.
   virtual std::string stem() const { return ""; }
   /// Whether it is a TorchScript module.
   virtual bool is_script() const { return false; }
+};
+
+/// Mean and std of each channel, of pixel values scaled to 0..1.
+struct Normalization {
+  std::vector<double> mean = {0.485, 0.456, 0.406};  ///< ImageNet's, torchvision's default
+  std::vector<double> stddev = {0.229, 0.224, 0.225};
 };
 
 /// The task that a network is made for.

@@ -25,13 +25,14 @@ struct Launch {
   std::string host = "127.0.0.1";       ///< where the first process, or its launcher, listens
   std::uint16_t port = 29500;
   bool served = false;        ///< the launcher serves the store at host:port; otherwise rank 0 does
-  std::string attempt = "0";  ///< changes when the launcher starts all processes anew
+  std::string attempt = "0";  ///< changes when the launcher restarts all processes
 };
 
 /// Reads what torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, TORCHELASTIC_...) or srun
 /// (SLURM_PROCID, ...; MASTER_ADDR and MASTER_PORT where they are set) puts into the environment.
 /// Returns nothing when the process was started alone. `variable` looks one up; nullptr:
-/// std::getenv. Throws Error(kUsage) when some are missing or make no sense.
+/// std::getenv, while no other thread changes the environment. Throws Error(kUsage) when some are
+/// missing or make no sense.
 std::optional<Launch> find_launch(
     const std::function<const char*(const char*)>& variable = nullptr);
 
@@ -45,8 +46,9 @@ class Processes {
  public:
   /// Makes a process alone: every call returns at once.
   Processes();
-  /// Meets the other processes, waiting at most `timeout`. Throws Error(kUsage) also where another
-  /// process has the same GPU.
+  /// Meets the other processes, waiting at most `timeout`. Gloo listens on the network interface
+  /// that the environment names (GLOO_SOCKET_IFNAME), if it does. Throws Error(kUsage) also where
+  /// another process has the same GPU.
   Processes(const Launch& launch, const Device& device, std::chrono::seconds timeout);
   ~Processes();
   Processes(const Processes&) = delete;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,10 +10,8 @@
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/reader/mix.h"
-#include "packhorse/reader/order.h"
+#include "packhorse/reader/order_kind.h"
 #include "packhorse/reader/pixel_steps.h"
-#include "packhorse/trainer/optim/optimizer.h"
-#include "packhorse/trainer/recipe/names.h"
 
 /// Everything that shapes a training run's result, apart from the data.
 namespace packhorse::trainer {
@@ -50,6 +47,32 @@ enum class NonFinite {
   kSkip,  ///< the step is left out and counted
 };
 
+enum class OptimizerKind {
+  kSgd,    ///< torch.optim.SGD
+  kAdamW,  ///< torch.optim.AdamW
+  kLars,   ///< SGD with a learning rate for each layer (You et al. 2017): for large batches
+};
+
+/// The names of an enumeration's values, in their order, as options and files spell them. Defined
+/// for those below.
+template <class Enum>
+std::span<const std::string_view> names_of();
+
+template <class Enum>
+std::string_view name_of(Enum value) {
+  return names_of<Enum>()[static_cast<std::size_t>(value)];
+}
+
+/// The index of `name` in `names`. Throws Error(kUsage) listing them; `what` says what they name.
+std::size_t find_name(std::string_view what, std::string_view name,
+                      std::span<const std::string_view> names);
+
+/// Throws Error(kUsage) listing the names.
+template <class Enum>
+Enum parse_name(std::string_view what, std::string_view name) {
+  return static_cast<Enum>(find_name(what, name, names_of<Enum>()));
+}
+
 // names_of(): "classify" ..., "rrc" ..., "off" ..., "stop" ..., "sgd" ..., "global" ...
 template <>
 std::span<const std::string_view> names_of<TaskKind>();
@@ -76,7 +99,7 @@ struct Recipe {
   double cutmix_alpha = 0;  ///< the same for CutMix; with both, each batch draws one of them
   double mosaic = 0;        ///< probability that a sample is four pictures; of objects, as below
   double copy_paste = 0;    ///< probability that objects of another sample are pasted into it
-  double close_mosaic = 0;  ///< last epochs, without what makes a sample of several pictures
+  double close_mosaic = 0;  ///< last epochs, in which a sample is one image
   double multi_scale = 0;   ///< batches are resized by up to this share, either way
   int epochs = 90;
   std::int64_t batch_size = 256;  ///< of one step: over all processes and accumulated parts
@@ -156,10 +179,4 @@ void choose_bands(const Recipe& recipe, reader::LoaderOptions& options);
 reader::Augment train_augment(const Recipe& recipe);
 reader::MixOptions mix_options(const Recipe& recipe);
 reader::Augment eval_augment(const Recipe& recipe);
-OptimizerOptions optimizer_options(const Recipe& recipe);
-
-void to_json(nlohmann::json& json, const Recipe& recipe);
-/// Throws Error(kUsage) for an unknown name, nlohmann::json::exception for a missing field.
-void from_json(const nlohmann::json& json, Recipe& recipe);
-
 }  // namespace packhorse::trainer

@@ -9,10 +9,10 @@
 
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/bad_samples.h"
+#include "packhorse/trainer/checkpoint/weights.h"
+#include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
-#include "packhorse/trainer/train/engine.h"
-#include "packhorse/trainer/train/run_state.h"
 #include "packhorse/trainer/watch/run_log.h"
 #include "packhorse/trainer/watch/watch_options.h"
 
@@ -37,7 +37,7 @@ struct FitOptions {
   WeightsUse init_use = {};                   ///< whether their last layer must fit, and so on
   bool resume = false;                        ///< go on from out/last.pt
   bool other_data = false;                    ///< resume in the middle of an epoch of other data
-  bool overwrite = false;                     ///< start anew although out/last.pt is there
+  bool overwrite = false;                     ///< start again although out/last.pt is there
   std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
   int keep = 0;                               ///< the latest checkpoints kept as out/step-N.pt
   std::string after_save;      ///< shell command run for each checkpoint; see CheckpointStore

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "bindings.h"
+#include "loader/loader_table.h"
 #include "option_values.h"
 #include "others_run.h"
 #include "packhorse/base/error.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "loader/band_survey.h"
+#include "loader/loader_table.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
 #include "pixel_format/pixel_writer.h"

@@ -1,3 +1,5 @@
+#include "loader/loader_table.h"
+
 #include "base/option_values.h"
 #include "packhorse/reader/loader.h"
 

@@ -9,10 +9,11 @@
 
 #include "common/checks.h"
 #include "common/outputs.h"
+#include "labels/text_file.h"
 #include "listing/names.h"
+#include "loader/loader_table.h"
 #include "packhorse/labels/class_file.h"
 #include "packhorse/reader/loader.h"
-#include "labels/text_file.h"
 #include "packhorse/storage/remote.h"
 #include "storage/dataset/remote_table.h"
 

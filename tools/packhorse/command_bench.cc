@@ -12,6 +12,7 @@
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"
+#include "loader/loader_table.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -15,6 +15,7 @@
 #include "models/archs.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/device/device.h"
+#include "recipe/recipe_table.h"
 
 namespace packhorse::trainer {
 

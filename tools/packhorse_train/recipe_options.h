@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "common/options.h"
-#include "packhorse/reader/loader.h"
+#include "loader/loader_table.h"
 #include "measure/measure.h"
+#include "packhorse/reader/loader.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"

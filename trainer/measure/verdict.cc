@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "measure/measure.h"
 #include "packhorse/base/option.h"
 #include "packhorse/trainer/measure/measure.h"
-#include "measure/measure.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/choices.h"
 #include "packhorse/base/error.h"
 #include "recipe/recipe_json.h"
+#include "recipe/recipe_table.h"
 #include "recipe/schedule.h"
 
 namespace packhorse::trainer {

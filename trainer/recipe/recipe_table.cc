@@ -1,7 +1,10 @@
+#include "recipe/recipe_table.h"
+
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/option_values.h"
+#include "loader/loader_table.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
 namespace packhorse::trainer {

@@ -15,6 +15,7 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
+#include "recipe/recipe_table.h"
 #include "train/run_state.h"
 #include "train/scoring.h"
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/base/option.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
@@ -96,11 +95,6 @@ struct LoaderOptions {
   /// Throws Error(kUsage).
   void validate() const;
 };
-
-/// A row for each option that has a text; packhorse/base/option.h. The command line, Python's
-/// keyword arguments and their docs are made of it.
-using LoaderOption = OptionOf<LoaderOptions>;
-std::span<const LoaderOption> loader_options();
 
 /// The position of a run; valid at any other world size. Counts the batches handed out by next().
 struct LoaderState {

@@ -1,3 +1,5 @@
+#include "loader/loader_table.h"
+
 #include <set>
 
 #include "packhorse/reader/loader.h"

@@ -6,6 +6,7 @@
 
 #include "models/archs.h"
 #include "recipe/recipe_json.h"
+#include "recipe/recipe_table.h"
 #include "support/support.h"
 
 using namespace packhorse;

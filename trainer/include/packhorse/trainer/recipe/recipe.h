@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/base/option.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/reader/mix.h"
@@ -151,21 +150,6 @@ struct RecipeChoices {
   std::optional<NonFinite> non_finite;
   std::optional<bool> channels_last, sync_bn;
 };
-
-/// A row for each setting: its option, its place in a recipe's JSON, and what a run that goes on
-/// may do with it.
-struct RecipeOption : OptionOf<RecipeChoices> {
-  std::string_view key;  ///< in JSON: "mixup_alpha"
-  bool fixed = false;    ///< it must stay as it was when the run began
-  bool later = false;    ///< checkpoints of version 0.1.0 do not have it
-  void (*choose)(const RecipeChoices& choices, Recipe& recipe);
-  void (*take)(const Recipe& recipe, RecipeChoices& choices);
-  void (*write)(const Recipe& recipe, nlohmann::json& value);
-  void (*read)(const nlohmann::json& value, Recipe& recipe);
-
-  std::string text_in(const Recipe& recipe) const;
-};
-std::span<const RecipeOption> recipe_options();
 
 /// Returns `base` with the choices put in. Settings that depend on a choice change with it unless
 /// they are chosen too: another number of epochs scales the warm-up and the epochs without a mosaic

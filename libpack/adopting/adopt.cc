@@ -83,7 +83,7 @@ std::optional<TargetRecord> adopted_objects(const NamedShards& named,
     throw Error(ErrorKind::kUsage,
                 "the shards have no field '" + target.name +
                     "', and nothing can be added to them where they are",
-                named.shards.front().entry, "pack them: packhorse pack SHARDS OUT --targets ...");
+                named.shards.front().entry, "pack them: `pack(SHARDS, OUT, targets=...)`");
   if (options.has_files()) target.head = targets.head("");
   for (std::size_t i = 0; i < scanned.size(); ++i)
     check_shard(named.shards[i].data_file(), scanned[i], merged.labels[i], target);

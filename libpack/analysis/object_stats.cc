@@ -87,7 +87,7 @@ Objects read_objects(const PackedDataset& dataset, const ObjectsTarget& target, 
   } catch (const Error& error) {
     const PackedDataset::Place at = dataset.place(sample);
     throw Error(error.kind(), error.what(), dataset.data_path(at.shard),
-                "run `packhorse inspect --verify full` on the dataset", dataset.name_at(at));
+                "run `inspect(verify=full)` on the dataset", dataset.name_at(at));
   }
 }
 

@@ -120,33 +120,29 @@ Summary summarise(const PackedDataset& dataset) {
   return summary;
 }
 
-std::vector<std::string> recorded_options(const Manifest& manifest) {
+std::vector<std::pair<std::string, std::string>> recorded_options(const Manifest& manifest) {
   if (manifest.adopted) return {};
-  std::vector<std::string> options = {"--format", manifest.format, "--image", manifest.image};
+  std::vector<std::pair<std::string, std::string>> options = {{"format", manifest.format},
+                                                              {"image", manifest.image}};
   // Settings read "short_side=256 quality=90" and are named like their options.
   const std::string& settings = manifest.image_settings;
   for (std::size_t at = 0; at < settings.size();) {
     const std::size_t end = std::min(settings.find(' ', at), settings.size());
     const std::size_t equals = std::min(settings.find('=', at), end);
-    std::string name = settings.substr(at, equals - at);
-    std::replace(name.begin(), name.end(), '_', '-');
-    options.insert(options.end(), {"--" + name, settings.substr(std::min(equals + 1, end),
-                                                                end - std::min(equals + 1, end))});
+    const std::size_t value = std::min(equals + 1, end);
+    options.emplace_back(settings.substr(at, equals - at), settings.substr(value, end - value));
     at = end + 1;
   }
-  if (!manifest.compress.empty()) options.insert(options.end(), {"--compress", manifest.compress});
-  if (manifest.shard_samples > 0) {
-    options.insert(options.end(), {"--shard-samples", std::to_string(manifest.shard_samples)});
-  } else {
-    options.insert(
-        options.end(),
-        {"--shard-bytes", manifest.shard_bytes == 0 ? "none" : typed_bytes(manifest.shard_bytes)});
-  }
-  if (manifest.shuffle) {
-    options.insert(options.end(), {"--seed", std::to_string(manifest.seed)});
-  } else {
-    options.emplace_back("--no-shuffle");
-  }
+  if (!manifest.compress.empty()) options.emplace_back("compress", manifest.compress);
+  if (manifest.shard_samples > 0)
+    options.emplace_back("shard_samples", std::to_string(manifest.shard_samples));
+  else
+    options.emplace_back("shard_bytes",
+                         manifest.shard_bytes == 0 ? "none" : typed_bytes(manifest.shard_bytes));
+  if (manifest.shuffle)
+    options.emplace_back("seed", std::to_string(manifest.seed));
+  else
+    options.emplace_back("shuffle", "false");
   return options;
 }
 

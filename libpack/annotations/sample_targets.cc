@@ -216,8 +216,9 @@ void SampleTargets::keep_heads(Listing& listing) const {
     if (!split.target_head.empty()) continue;
     listing.notes.push_back(
         printable(naming::last_name(split_of(split.split)->file->path().native())) +
-        " says more than 4 MiB besides images and annotations, which is not kept: `unpack --as "
-        "coco` will make its categories anew");
+        " says more than 4 MiB besides images and annotations, which is not kept: "
+        "`unpack(as=coco)` "
+        "will make its categories anew");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "packhorse/base/reject_limit.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -27,6 +29,10 @@ RejectLimit RejectLimit::parse(const std::string& text) {
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid limit for rejects", {},
               "give a number, or a percentage such as 0.5%");
+}
+
+std::string RejectLimit::text() const {
+  return percent ? fmt::format("{}%", *percent) : std::to_string(count);
 }
 
 }  // namespace packhorse

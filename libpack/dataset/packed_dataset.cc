@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kVerifyAdvice =
-    "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
+    "run `inspect(verify=full)` on the dataset; restore the file from a copy, or pack "
     "again";
 
 constexpr std::uint64_t kMostFromAfar = std::uint64_t{4} << 30;
@@ -237,7 +237,7 @@ std::size_t PackedDataset::find(std::string_view key) const {
     }
   }
   throw Error(ErrorKind::kNotFound, "there is no sample with the key '" + std::string(key) + "'",
-              path(), "`packhorse inspect --list` shows the keys");
+              path(), "`inspect(list=true)` shows the keys");
 }
 
 ImageInfo PackedDataset::image(std::size_t sample) const {

@@ -36,7 +36,7 @@ std::uint64_t checksum_of(int fd, std::uint64_t bytes, const std::filesystem::pa
 
 [[noreturn]] void corrupt(const std::filesystem::path& path, const std::string& what) {
   throw Error(ErrorKind::kCorrupt, "damaged index: " + what, path,
-              "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, "
+              "run `inspect(verify=full)` on the dataset; restore the file from a copy, "
               "or pack again");
 }
 

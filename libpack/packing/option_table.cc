@@ -21,9 +21,7 @@ using Effect = Option::Effect;
 using Value = PackOption::Value;
 namespace values = option_values;
 
-// The member of PackOptions, as a type.
-#define MEMBER(path) \
-  [](auto& options) -> auto& { return options.path; }
+#define MEMBER PACKHORSE_MEMBER
 
 template <class Member>
 constexpr Value plain(Member member) {
@@ -150,14 +148,11 @@ constexpr Value kSplit = {[](PackOptions& options, const OptionValues& given, co
                             return fmt::format("{}", fmt::join(options.select.split, ":"));
                           }};
 
-constexpr Value kMaxRejects = {[](PackOptions& options, const OptionValues& given, const Option&) {
-                                 options.max_rejects = RejectLimit::parse(given.front());
-                               },
-                               [](const PackOptions& options) {
-                                 const RejectLimit& limit = options.max_rejects;
-                                 return limit.percent ? fmt::format("{}%", *limit.percent)
-                                                      : std::to_string(limit.count);
-                               }};
+constexpr Value kMaxRejects = {
+    [](PackOptions& options, const OptionValues& given, const Option&) {
+      options.max_rejects = RejectLimit::parse(given.front());
+    },
+    [](const PackOptions& options) { return options.max_rejects.text(); }};
 
 constexpr Value kTask = {
     [](PackOptions& options, const OptionValues& given, const Option&) {
@@ -171,7 +166,8 @@ constexpr Value kTask = {
 struct More {
   char letter = 0;
   std::string_view off = {}, value_name = {};
-  std::uint64_t least = 0, most = ~std::uint64_t{0};
+  std::int64_t least = 0;
+  std::uint64_t most = ~std::uint64_t{0};
   std::string_view zero = {};
   std::vector<std::string> (*choices)() = nullptr;
   bool shows_default = false, required = false;
@@ -358,14 +354,6 @@ const std::vector<PackOption>& table() {
 
 #undef MEMBER
 
-void refuse_both(const PackOption& option, const GivenOptions& given) {
-  for (const std::string_view other : option.excludes) {
-    if (!other.empty() && given.contains(other))
-      throw Error(ErrorKind::kUsage, opt(option.name) + " excludes " + opt(other), {},
-                  "give only one of the two");
-  }
-}
-
 std::string name_of(const PackOptions& options, auto is_named) {
   std::string name;
   for (const PackOption& option : pack_options()) {
@@ -416,12 +404,7 @@ std::vector<const PackOption*> pack_options(OptionTaker taker) {
 }
 
 void set_options(PackOptions& options, const GivenOptions& given) {
-  for (const PackOption& option : pack_options()) {
-    const auto found = given.find(option.name);
-    if (found == given.end()) continue;
-    refuse_both(option, given);
-    option.set(options, found->second);
-  }
+  set_given(options, pack_options(), given);
   for (const PackOption& option : pack_options(OptionGroup::kImages)) {
     if (option.name != "image" && given.contains(option.name))
       refuse_unused_setting(find_transform(options.image), option.name);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,9 +29,6 @@ enum class OptionTaker : std::uint8_t {
   kIndex,   ///< adopt()
 };
 std::vector<const PackOption*> pack_options(OptionTaker taker);
-
-/// Values by the names of their options; the others keep their defaults.
-using GivenOptions = std::map<std::string, OptionValues, std::less<>>;
 
 /// Sets the given values, in the order of the table. Throws Error(kUsage) for an invalid value, for
 /// options that exclude each other, and for those that the image mode does not use.

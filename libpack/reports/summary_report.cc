@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "packhorse/base/option.h"
 #include "reports/reports.h"
 
 namespace packhorse {
@@ -29,6 +30,18 @@ ReportJson balance_json(const PackedDataset& dataset, const ClassBalance& balanc
           {"median_samples", balance.median},
           {"ratio", balance.ratio()},
           {"empty", balance.empty}};
+}
+
+/// The words of the options, as a front end's users give them.
+std::vector<std::string> typed_options(const Manifest& manifest) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : recorded_options(manifest)) {
+    const std::string text = opt(name, value);
+    const std::size_t space = text.find(' ');
+    words.push_back(text.substr(0, space));
+    if (space != text.npos) words.push_back(text.substr(space + 1));
+  }
+  return words;
 }
 
 }  // namespace
@@ -102,7 +115,7 @@ ReportJson to_json(const PackedDataset& dataset, const Summary& summary,
                      {"shards", shards},
                      {"id", m.id()},
                      {"packhorse", m.version},
-                     {"options", recorded_options(m)},
+                     {"options", typed_options(m)},
                      {"class_balance", balance_json(dataset, summary.classes)},
                      {"components", components},
                      {"turned", summary.turned},

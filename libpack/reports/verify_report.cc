@@ -47,29 +47,29 @@ bool is_damage(const Finding& f) {
 constexpr std::array kTroubles = {
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kPack; },
             "the dataset is damaged", "for files that `pack` wrote",
-            "replace the files named above with `packhorse repair DATASET SOURCE`, or pack the "
+            "replace the files named above with `repair(DATASET, SOURCE)`, or pack the "
             "source again"},
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kOthers; },
             "the dataset is damaged", "for shards from other writers",
             "get fresh copies of the shards named above from where they came from, since packhorse "
             "never writes to those; or, if they were changed on purpose, adopt them again with "
-            "`packhorse index --overwrite`"},
-    Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kIndex; },
-            "the dataset is damaged", "for files beside shards from other writers",
-            "take the files named above from a copy of the dataset with `packhorse repair DATASET "
-            "COPY`, "
-            "or remove them and adopt the shards again with `packhorse index --overwrite`"},
+            "`index(overwrite=true)`"},
+    Trouble{
+        [](const Finding& f) { return is_damage(f) && f.writer == Writer::kIndex; },
+        "the dataset is damaged", "for files beside shards from other writers",
+        "take the files named above from a copy of the dataset with `repair(DATASET, COPY)`, or "
+        "remove them and adopt the shards again with `index(overwrite=true)`"},
     Trouble{[](const Finding& f) { return f.kind == FindingKind::kDescription; },
             "the dataset describes images wrongly", "for wrongly described images",
-            "pack the source again, or adopt foreign shards again with `packhorse index "
-            "--overwrite`: the index is as it was published, so a repair cannot change it"},
+            "pack the source again, or adopt foreign shards again with `index(overwrite=true)`: "
+            "the index is as it was published, so a repair cannot change it"},
     Trouble{[](const Finding& f) { return f.kind == FindingKind::kRead; },
             "not all of the dataset can be read", "for what cannot be read",
             "check the storage, whose errors are in the kernel's log, and verify again"},
     Trouble{is_about_image, "images of the dataset cannot be decoded",
             "for images that cannot be decoded",
             "their bytes are as they were packed, so a repair cannot change them: fix or remove "
-            "the source images, or pack again with `pack --decode`, which rejects them"},
+            "the source images, or pack again with `pack(decode=true)`, which rejects them"},
     Trouble{[](const Finding& f) { return f.kind == FindingKind::kLimit; },
             "images of the dataset exceed the limits", "for images that exceed a limit",
             "raise the limit named above; the images are as they were packed, and may be intact"},
@@ -123,7 +123,7 @@ std::string advice_for(const VerifyReport& report) {
     text += text.empty() ? trouble.next : fmt::format("; {}, {}", trouble.which, trouble.next);
   }
   return text.empty() ? "find out which of the two is right; to follow the source, pack it again"
-                      : text;
+                      : spelled(text);
 }
 
 VerifyReport verify_all(const fs::path& path, const std::vector<fs::path>& paths,

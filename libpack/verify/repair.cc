@@ -310,8 +310,8 @@ class Repair {
                 "the source may have changed, `pack` may have had options that are needed here, "
                 "too (`classes=`, `labels=`, `include=`, ...), or packhorse " +
                     manifest_.version +
-                    " and its libraries may have written other bytes; `packhorse inspect "
-                    "--against` shows what differs");
+                    " and its libraries may have written other bytes; `inspect(against=SOURCE)` "
+                    "shows what differs");
   }
 
   void replace(const std::string& file, const Staging& staging) const {

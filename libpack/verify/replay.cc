@@ -23,11 +23,12 @@ void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given)
     bool is_given;
   };
   const std::array<Selection, 5> selections = {{
-      {"--include", "include", !given.include.empty()},
-      {"--exclude", "exclude", !given.exclude.empty()},
-      {"--deduplicate drop", "deduplicate", given.duplicates == SelectOptions::Duplicates::kDrop},
-      {"--sample-per-class", "samples_per_class", given.samples_per_class > 0},
-      {"--limit", "limit", given.limit > 0},
+      {"include", "include", !given.include.empty()},
+      {"exclude", "exclude", !given.exclude.empty()},
+      {"identical to another input", "deduplicate",
+       given.duplicates == SelectOptions::Duplicates::kDrop},
+      {"sample-per-class", "samples_per_class", given.samples_per_class > 0},
+      {"limit", "limit", given.limit > 0},
   }};
   for (const auto& [rule, count] : manifest.skipped_by_rule) {
     for (const Selection& one : selections) {

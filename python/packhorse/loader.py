@@ -9,8 +9,10 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import Unpack
 
 from . import _device, _pixels, _reader
+from ._options import LoaderOptions, takes
 from .augment import DetectionAugment, native
 from .dataset import Dataset
 from .errors import UnsupportedError, UsageError
@@ -89,35 +91,13 @@ class Loader:
                 PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"
     targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
                 boxes, masks and key points of the images. The dataset must have some
-    close_mosaic_from
-                from this epoch on, samples are of one picture: no mosaic, copy_paste or mixup
-    dtype       of the images: "uint8", 0 to 255; or "float32" or "float16", scaled to 0..1; or "uint16", 0 to 65535,
-                of bands (numpy's and torch's dtypes, too)
-    mean, std   three numbers each, or one for each band: normalise the floating-point images, by (x / 255 - mean) / std.
-                Bit for bit what torchvision's ToTensor() and Normalize(mean, std) make of the pixels; float16 is that,
-                rounded
-    bands       not colours of 8 bits, but the samples as they are stored: "all", or a list of bands, counted from 0.
-                Floats are as they are stored, integers of 16 bits are 0..1 of 65535 as "float32". All images must have
-                these bands, and as many bits (mixed_bits=True: 8 and 16 together). No ColorJitter and the like.
-                dtype="uint16" alone means all bands
-    channels_last
-                how images lie in memory, and the shape of numpy's: packhorse.Batch has the four cases
-    shuffle     all samples mixed (order="global"; of a dataset at a URL order="window-first", or "window" where no
-                cache holds it); False: in stored order
-    order       "global", "window" (large reads mixed within 256 MiB, for disks and network storage), "window-first"
-                (epoch 0 by windows, the others global) or "sequential"
-    drop_last   leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up with samples
-                of the epoch's start, so that all ranks have the same number of batches
-    workers     threads; None: one for each CPU that this process may use; 0: batches are made by the caller's thread
-    slots       batches in the making or ready
-    rank, world_size
-                None: torch.distributed's, or RANK and WORLD_SIZE of the environment
+    dtype       as below; also one of numpy's or torch's
     pin_memory  make batches in pinned memory, from which GPUs copy faster, and while they compute
     device      "cuda" or "cuda:N": deliver batches there. They are copied ahead, on a stream of their own, from pinned
                 memory. Without such a GPU this is an error
-    max_bad     damaged samples an epoch to replace by others: a number, or a share such as "0.1%". One more raises
     """
 
+    @takes(LoaderOptions)
     def __init__(
         self,
         path: str | os.PathLike | Dataset,
@@ -125,31 +105,16 @@ class Loader:
         *,
         size: int | None = None,
         augment: Augment | Sequence | None = None,
-        dtype="uint8",
-        mean: Sequence[float] | None = None,
-        std: Sequence[float] | None = None,
-        channels_last: bool = True,
+        targets: bool | TargetRules = False,
         split: str = "",
-        shuffle: bool = True,
-        order: str | None = None,
-        seed: int = 0,
-        drop_last: bool = False,
-        workers: int | None = None,
-        slots: int = 4,
-        rank: int | None = None,
-        world_size: int | None = None,
-        max_bad: int | str = 0,
-        huge_pages: bool = False,
+        dtype="uint8",
         pin_memory: bool = False,
         device=None,
-        targets: bool | TargetRules = False,
-        close_mosaic_from: int | None = None,
-        bands: str | Sequence[int] | None = None,
-        mixed_bits: bool = False,
+        **options: Unpack[LoaderOptions],
     ):
         self.device = _device.cuda_device(device)
         pin_memory = pin_memory or self.device is not None
-        if pin_memory and huge_pages:
+        if pin_memory and options.get("huge_pages"):
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
         crop, pixels = _stages(size, augment)
@@ -157,31 +122,21 @@ class Loader:
         if rules is not None:
             self.dataset.require_targets()
         self._kinds = {record["kind"] for record in self.dataset.target_records}
-        self.channels_last = channels_last
+        self.channels_last = options.get("channels_last") is not False
+        rank, world_size = options.get("rank"), options.get("world_size")
         if (rank is None) != (world_size is None):
             raise ValueError("rank and world_size: give both, or neither")
         if rank is None or world_size is None:
             rank, world_size = _process_group()
-        self.batch_size, self.rank, self.world_size, self.seed = batch_size, rank, world_size, seed
+        self.batch_size, self.rank, self.world_size, self.seed = batch_size, rank, world_size, options.get("seed") or 0
+        own = {"batch_size": batch_size, "dtype": _pixels.type_name(dtype), "rank": rank, "world_size": world_size}
         self._native = _reader.Loader(
             self.dataset._native,
-            batch_size=batch_size,
             augment=native(crop),
             pixels=pixels,
-            planes=not channels_last,
-            **_pixels.number_format(dtype, mean, std, bands, mixed_bits),
-            workers=-1 if workers is None else workers,
-            slots=slots,
-            order=order or ("" if shuffle else "sequential"),
-            tail="drop" if drop_last else "keep" if world_size == 1 else "pad",
-            seed=seed,
-            rank=rank,
-            world=world_size,
-            max_bad=str(max_bad),
-            huge_pages=huge_pages,
+            given=options | own,
             pinning=_device.pinning(self.device) if pin_memory else None,
             targets=rules,
-            close_mosaic_from=close_mosaic_from,
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last

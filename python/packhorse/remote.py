@@ -18,14 +18,7 @@ def configure_remote(**options: Unpack[RemoteOptions]) -> None:
     """Says how the datasets at URLs that are opened from now on are read. Without it they are read by the defaults
     here. Call it before threads open any.
 
-    cache       directory that keeps what was fetched, for all processes of this machine; None: $XDG_CACHE_HOME/packhorse
-                or ~/.cache/packhorse; "": keep it in memory alone
-    cache_size  what the cache may hold, 50 GiB; what was used least recently goes first
-    memory      what is kept in memory without a cache, and may be on its way ahead, 256 MiB
-    endpoint    s3: where the storage is, if not at AWS
-    region      s3: of the bucket
-    sign        s3: False signs no requests, for public buckets
-    url_command command that prints a signed URL for the name of a file, its last argument
+    cache=None is the default, cache="" keeps what was fetched in memory alone.
     """
     global _opener  # noqa: PLW0603
     try:

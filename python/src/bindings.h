@@ -16,6 +16,10 @@
 #include <utility>
 #include <vector>
 
+namespace packhorse {
+struct CommandCall;
+}
+
 namespace packhorse::reader {
 struct BatchTargets;
 struct SlotAllocator;
@@ -40,6 +44,10 @@ nb::dict target_arrays(reader::BatchTargets targets, std::size_t each);
 /// Slots of whole pages that pin(address, bytes) has pinned and unpin(address) lets go. What pin()
 /// raises is thrown.
 reader::SlotAllocator pinned_allocator(nb::object pin, nb::object unpin);
+/// "limit=3", "packhorse.pack('photos', OUT)": how Python's users give options and commands
+/// (packhorse/base/option.h). Any thread: they call no Python.
+std::string keyword_text(std::string_view name, std::string_view value);
+std::string call_text(const CommandCall& call);
 /// Throws packhorse::Error as the class of packhorse.errors that its kind names.
 void translate_errors();
 

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <array>
 #include <exception>
+#include <vector>
 
 #include "base/option.h"
 #include "base/printable.h"
@@ -49,12 +52,64 @@ void raise(const Error& error) {
   PyErr_SetObject(type.ptr(), raised.ptr());
 }
 
+/// A word in capitals and a number are bare: the reader puts something there.
+std::string literal(std::string_view value) {
+  constexpr std::string_view kBare = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  if (value.find_first_not_of(kBare) == value.npos) return std::string(value);
+  std::string text = "'";
+  for (const char c : value) text.append(c == '\'' || c == '\\' ? 1 : 0, '\\') += c;
+  return text + "'";
+}
+
+/// What a command is in Python, or nothing: then it is run in a shell.
+std::string function_of(const CommandCall& call) {
+  constexpr std::array kSame = {"copy", "index", "pack", "unpack"};
+  if (call.command == "inspect" && !call.options.empty() && call.options.front().first == "verify")
+    return "verify";
+  return std::count(kSame.begin(), kSame.end(), call.command) > 0 ? call.command : std::string();
+}
+
+std::string shell_text(const CommandCall& call) {
+  std::string line = "packhorse " + call.command;
+  for (const std::string& argument : call.arguments) line += " " + argument;
+  for (const auto& [name, value] : call.options) {
+    std::string flag = name;
+    std::ranges::replace(flag, '_', '-');
+    line += " --" + flag + (value == "true" ? "" : " " + value);
+  }
+  return line;
+}
+
 }  // namespace
 
+std::string keyword_text(std::string_view name, std::string_view value) {
+  return std::string(name) + "=" + (value == "true" ? "True" : literal(value));
+}
+
+std::string call_text(const CommandCall& call) {
+  const std::string function = function_of(call);
+  if (function.empty()) return shell_text(call);
+  std::vector<std::string> inside;
+  for (const std::string& argument : call.arguments) inside.push_back(literal(argument));
+  for (const auto& [name, value] : call.options) {
+    const std::string key = name + "=", given = opt(name, value);
+    if (given == "verify='full'") continue;
+    if (inside.empty() || !inside.back().starts_with(key)) {
+      inside.push_back(given);
+    } else {  // one of several: a list
+      std::string& all = inside.back();
+      if (!all.ends_with(']')) all = key + "[" + all.substr(key.size()) + "]";
+      all.replace(all.size() - 1, 1, ", " + given.substr(key.size()) + "]");
+    }
+  }
+  std::string text;
+  for (const std::string& one : inside) text += (text.empty() ? "" : ", ") + one;
+  return "packhorse." + function + "(" + text + ")";
+}
+
 void translate_errors() {
-  spell_options([](std::string_view name, std::string_view value) {
-    return std::string(name) + "=" + (value == "true" ? "True" : std::string(value));
-  });
+  static constexpr OptionSpelling kKeywords = {keyword_text, call_text};
+  spell_options(&kKeywords);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -7,6 +7,8 @@
 #include <mutex>
 
 #include "bindings.h"
+#include "loader/loader_table.h"
+#include "option_values.h"
 #include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/targets.h"
@@ -23,34 +25,11 @@ namespace {
 /// How long Ctrl-C may take.
 constexpr std::chrono::milliseconds kBetweenSignals(50);
 
-Tail tail_of(const std::string& name) {
-  if (name == "drop") return Tail::kDrop;
-  if (name == "pad") return Tail::kPad;
-  if (name == "keep") return Tail::kKeep;
-  throw nb::value_error("tail: drop, pad or keep");
-}
-
-reader::PixelType type_of(const std::string& name) {
-  if (name == "uint8") return reader::PixelType::kUint8;
-  if (name == "float32") return reader::PixelType::kFloat32;
-  if (name == "float16") return reader::PixelType::kFloat16;
-  if (name == "uint16") return reader::PixelType::kUint16;
-  throw nb::value_error("dtype: uint8, uint16, float32 or float16");
-}
-
 nb::dlpack::dtype type_of(reader::PixelType type) {
   using Code = nb::dlpack::dtype_code;
   const bool integer = type == reader::PixelType::kUint8 || type == reader::PixelType::kUint16;
   const Code code = integer ? Code::UInt : Code::Float;
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
-}
-
-using Channels = std::vector<double>;
-
-std::vector<float> rounded(const Channels& values) {
-  std::vector<float> numbers;
-  for (const double value : values) numbers.push_back(static_cast<float>(value));
-  return numbers;
 }
 
 /// images [batch, size, size, channels] or [batch, channels, size, size], labels and samples
@@ -277,46 +256,31 @@ void stop_loaders() {
 }
 
 void bind_loader(nb::module_& module) {
+  module.def(
+      "options", [] { return described(reader::loader_options()); },
+      "The options of a Loader: what scripts/options makes");
   nb::class_<ProcessLoader>(module, "Loader")
       .def(
           "__init__",
-          [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, std::int64_t batch_size,
-             reader::Augment augment, reader::PixelSteps pixels,
-             const std::optional<std::vector<int>>& bands, bool mixed_bits,
-             const std::string& dtype, const Channels& mean, const Channels& deviation, bool planes,
-             int workers, int slots, const std::string& order, const std::string& tail,
-             std::uint64_t seed, std::int64_t rank, std::int64_t world, const std::string& max_bad,
-             bool huge_pages, const std::optional<std::tuple<nb::object, nb::object>>& pinning,
-             const std::optional<Rules>& targets,
-             const std::optional<std::uint64_t>& close_mosaic_from) {
+          [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, reader::Augment augment,
+             reader::PixelSteps pixels, const nb::dict& given,
+             const std::optional<std::tuple<nb::object, nb::object>>& pinning,
+             const std::optional<Rules>& targets) {
             LoaderOptions options;
-            options.batch_size = batch_size;
             options.augment = std::move(augment);
             options.pixels = std::move(pixels);
-            options.format = {
-                type_of(dtype),
-                planes ? reader::PixelLayout::kPlanes : reader::PixelLayout::kInterleaved,
-                rounded(mean), rounded(deviation)};
-            if (bands) options.bands = {.numbers = *bands, .mixed_bits = mixed_bits};
+            options.order = dataset->usual_order();
+            options.tail = Tail::kKeep;
             if (targets) options.targets = rules_of(*targets);
-            options.close_mosaic_from = close_mosaic_from;
-            options.workers = workers;
-            options.slots = slots;
-            options.order = order.empty() ? dataset->usual_order() : reader::parse_order(order);
-            options.tail = tail_of(tail);
-            options.seed = seed;
-            options.rank = rank;
-            options.world = world;
-            options.bad_samples = reader::BadSampleOptions::parse(max_bad);
-            if (huge_pages) options.allocator = reader::huge_page_allocator();
+            set_given(options, reader::loader_options(),
+                      values_by_name(given, reader::loader_options()));
+            if (options.tail == Tail::kKeep && options.world > 1) options.tail = Tail::kPad;
             if (pinning)
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
-          "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "pixels"_a, "bands"_a.none(),
-          "mixed_bits"_a, "dtype"_a, "mean"_a, "deviation"_a, "planes"_a, "workers"_a, "slots"_a,
-          "order"_a, "tail"_a, "seed"_a, "rank"_a, "world"_a, "max_bad"_a, "huge_pages"_a,
-          "pinning"_a.none(), "targets"_a.none(), "close_mosaic_from"_a.none())
+          "dataset"_a, nb::kw_only(), "augment"_a, "pixels"_a, "given"_a, "pinning"_a.none(),
+          "targets"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/choices.h"
 
@@ -20,12 +21,16 @@ struct Form {
 constexpr std::array kForms = {
     Form{Kind::kFlag, false, false, false, false, "bool"},
     Form{Kind::kOff, false, false, false, false, "bool"},
+    Form{Kind::kSwitch, false, false, false, false, "bool"},
+    Form{Kind::kNumber, true, false, false, false, "float"},
+    Form{Kind::kNumbers, false, true, true, false, "str | Sequence[float]"},
     Form{Kind::kInteger, true, false, false, false, "int"},
     Form{Kind::kSize, true, true, false, false, "int | str"},
     Form{Kind::kText, false, true, false, false, "str"},
     Form{Kind::kScalar, true, true, false, false, "int | str"},
     Form{Kind::kChoice, false, true, false, false, "str"},
     Form{Kind::kPath, false, true, false, false, "Path"},
+    Form{Kind::kOutput, false, true, false, false, "Path"},
     Form{Kind::kTexts, false, true, true, false, "str | Iterable[str]"},
     Form{Kind::kNamedTexts, false, true, true, true, "str | Iterable[str] | Mapping[str, str]"},
     Form{Kind::kFiles, false, true, true, true, "Path | Iterable[Path] | Mapping[str, Path]"},
@@ -51,6 +56,15 @@ std::string text_of(nb::handle value, const Option& option) {
   return {text.c_str(), text.size()};
 }
 
+/// "0.5": the shortest text that is read as the same number.
+std::string number_text(nb::handle value, const Option& option) {
+  if (nb::isinstance<nb::bool_>(value) || !nb::hasattr(value, "__float__"))
+    refuse_type(option, value);
+  std::array<char, 32> text{};
+  const auto number = nb::cast<double>(nb::float_(value));
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
 OptionValues texts_of(nb::handle value, const Option& option) {
   const Form& form = form_of(option);
   OptionValues texts;
@@ -58,7 +72,9 @@ OptionValues texts_of(nb::handle value, const Option& option) {
     for (const nb::handle item : value.attr("items")())
       texts.push_back(text_of(item[0], option) + "=" + text_of(item[1], option));
   } else if (form.list && nb::hasattr(value, "__iter__")) {
-    for (const nb::handle one : nb::iter(value)) texts.push_back(text_of(one, option));
+    const bool numbers = option.kind == Kind::kNumbers;
+    for (const nb::handle one : nb::iter(value))
+      texts.push_back(numbers ? number_text(one, option) : text_of(one, option));
   } else {
     refuse_type(option, value);
   }
@@ -78,8 +94,20 @@ OptionValues values_in(nb::handle value, const Option& option) {
     const auto digits = nb::cast<std::string>(nb::str(value.attr("__index__")()));
     return {digits == "0" && !option.zero.empty() ? std::string(option.zero) : digits};
   }
+  if (option.kind == Kind::kNumber) return {number_text(value, option)};
   OptionValues texts = texts_of(value, option);
-  return option.kind == Kind::kNames ? OptionValues{joined(texts)} : texts;
+  const bool joins = option.kind == Kind::kNames || option.kind == Kind::kNumbers;
+  return joins ? OptionValues{joined(texts)} : texts;
+}
+
+[[noreturn]] void refuse_unknown(const std::string& name,
+                                 const std::vector<const Option*>& options) {
+  std::vector<std::string> names;
+  for (const Option* option : options) names.emplace_back(option->name);
+  const std::string meant = nearest(name, names);
+  throw nb::type_error(("unexpected keyword argument '" + name + "'" +
+                        (meant.empty() ? "" : ": did you mean '" + meant + "'?"))
+                           .c_str());
 }
 
 }  // namespace
@@ -91,17 +119,23 @@ bool is_text(nb::handle value) {
 
 std::optional<OptionValues> values_of(nb::handle value, const Option& option) {
   if (value.is_none()) return std::nullopt;
-  if (!option.is_flag()) return values_in(value, option);
+  const bool is_switch = option.kind == Kind::kSwitch;
+  if (!option.is_flag() && !is_switch) return values_in(value, option);
   if (!nb::isinstance<nb::bool_>(value)) refuse_type(option, value);
+  if (is_switch) return OptionValues{nb::cast<bool>(value) ? "true" : "false"};
   if (nb::cast<bool>(value) != (option.kind == Kind::kFlag)) return std::nullopt;
   return OptionValues();
 }
 
-void refuse_unknown(const std::string& name, const std::vector<std::string>& names) {
-  const std::string meant = nearest(name, names);
-  throw nb::type_error(("unexpected keyword argument '" + name + "'" +
-                        (meant.empty() ? "" : ": did you mean '" + meant + "'?"))
-                           .c_str());
+GivenOptions values_by_name(const nb::dict& values, const std::vector<const Option*>& options) {
+  GivenOptions given;
+  for (const auto& [key, value] : values) {
+    const auto name = nb::cast<std::string>(key);
+    const auto found = std::ranges::find(options, name, &Option::name);
+    if (found == options.end()) refuse_unknown(name, options);
+    if (const auto texts = values_of(value, **found)) given[name] = *texts;
+  }
+  return given;
 }
 
 nb::dict described(const Option& option, const std::string& default_text) {

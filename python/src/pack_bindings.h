@@ -27,9 +27,8 @@ inline std::filesystem::path path_of(const nb::bytes& bytes) {
 GivenOptions given_options(const nb::dict& values, OptionTaker taker);
 /// Throws as set_options() does.
 PackOptions pack_options_of(const GivenOptions& given);
-/// "short_side=256": how Python's users give an option (base/option.h). Any thread: it
-/// calls no Python.
-std::string keyword_text(std::string_view name, std::string_view value);
+/// The same as keyword_text(), with the flags of the table.
+std::string pack_keyword_text(std::string_view name, std::string_view value);
 void bind_options(nb::module_& module);
 
 /// The objects of a sample on its way into a Writer.

@@ -130,7 +130,9 @@ void bind_pack(nb::module_& module) {
 NB_MODULE(_pack, module) {
   nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
   packhorse::python::translate_errors();
-  packhorse::spell_options(packhorse::python::keyword_text);
+  static constexpr packhorse::OptionSpelling kKeywords = {packhorse::python::pack_keyword_text,
+                                                          packhorse::python::call_text};
+  packhorse::spell_options(&kKeywords);
   packhorse::python::bind_options(module);
   packhorse::python::bind_pack(module);
   packhorse::python::bind_inspect(module);

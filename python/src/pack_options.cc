@@ -7,34 +7,17 @@ namespace packhorse::python {
 
 using namespace nb::literals;
 
-namespace {
-
-const PackOption& find_option(const std::string& name,
-                              const std::vector<const PackOption*>& options) {
-  std::vector<std::string> names;
-  for (const PackOption* option : options) {
-    if (option->name == name) return *option;
-    names.emplace_back(option->name);
-  }
-  refuse_unknown(name, names);
-}
-
-}  // namespace
-
 GivenOptions given_options(const nb::dict& values, OptionTaker taker) {
   const std::vector<const PackOption*> options = pack_options(taker);
-  GivenOptions given;
-  for (const auto& [key, value] : values) {
-    const PackOption& option = find_option(nb::cast<std::string>(key), options);
-    const auto found = values_of(value, option);
-    if (!found) continue;
-    const bool names_file = option.kind == Option::Kind::kClassNames && is_text(value);
-    given[std::string(option.name)] = names_file ? read_class_file(found->front()) : *found;
-  }
+  GivenOptions given = values_by_name(values, {options.begin(), options.end()});
   for (const PackOption* option : options) {
     if (option->required && !given.contains(option->name))
       throw nb::type_error(
           ("missing required keyword argument '" + std::string(option->name) + "'").c_str());
+    const auto found = given.find(option->name);
+    if (found != given.end() && option->kind == Option::Kind::kClassNames &&
+        is_text(values[std::string(option->name).c_str()]))
+      found->second = read_class_file(found->second.front());
   }
   return given;
 }
@@ -45,18 +28,10 @@ PackOptions pack_options_of(const GivenOptions& given) {
   return options;
 }
 
-std::string keyword_text(std::string_view name, std::string_view value) {
+std::string pack_keyword_text(std::string_view name, std::string_view value) {
   const PackOption* option = find_pack_option(name);
-  std::string text = std::string(name) + "=";
-  if (option != nullptr && option->is_flag())
-    return text + (option->kind == Option::Kind::kFlag ? "True" : "False");
-  const bool plain =  // a number, or FILE
-      value.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos ||
-      (option != nullptr && option->kind == Option::Kind::kInteger);
-  if (plain) return text.append(value);
-  text += '\'';
-  for (const char c : value) text.append(c == '\'' || c == '\\' ? 1 : 0, '\\') += c;
-  return text + '\'';
+  if (option == nullptr || !option->is_flag()) return keyword_text(name, value);
+  return std::string(name) + (option->kind == Option::Kind::kFlag ? "=True" : "=False");
 }
 
 void bind_options(nb::module_& module) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "base/stop.h"
 #include "bindings.h"
@@ -19,15 +18,7 @@ std::shared_ptr<RemoteFiles> open_files(const std::string& url) { return open_re
 nb::capsule enable(const nb::dict& given) {
   RemoteOptions options;
   options.cache = default_cache_directory();
-  std::vector<std::string> names;
-  for (const RemoteOption& row : remote_options()) {
-    names.emplace_back(row.name);
-    if (!given.contains(names.back().c_str())) continue;
-    if (const auto values = values_of(given[names.back().c_str()], row)) row.set(options, *values);
-  }
-  for (const auto& [key, value] : given)
-    if (const auto name = nb::cast<std::string>(key); !std::ranges::count(names, name))
-      refuse_unknown(name, names);
+  set_given(options, remote_options(), values_by_name(given, remote_options()));
   enable_remote(options);
   static constexpr RemoteDoor kDoor{open_files, add_stop_of_other_copy};
   return {&kDoor, "packhorse.RemoteDoor"};
@@ -54,12 +45,7 @@ void bind_remote(nb::module_& module) {
   module.def("enable", &enable, "given"_a,
              "Speaks to storage in this way from now on; returns what set_remote_opener() takes");
   module.def(
-      "options",
-      [] {
-        nb::list rows;
-        for (const RemoteOption& row : remote_options()) rows.append(described(row, row.text({})));
-        return rows;
-      },
+      "options", [] { return described(remote_options()); },
       "The options of enable(): what scripts/options makes");
   module.def("counters", &counters, "What came from afar so far");
 }

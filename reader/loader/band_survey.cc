@@ -186,7 +186,7 @@ void refuse_undecodable(const Dataset& dataset, const BadSampleOptions& bad, Pix
       ErrorKind::kUnsupported, what, {},
       "install what is missing, or pack them where they can be decoded, with "
       "`image=resize` or `image=raw`; what is no colours is read as bands (bands= in Python, "
-      "`packhorse-train fit --channels`)");
+      "`fit(channels=N)`)");
 }
 
 }  // namespace packhorse::reader

@@ -74,7 +74,7 @@ bool is_about_sample(const Error& error) {
 std::exception_ptr too_many(const std::exception_ptr& last) {
   return std::make_exception_ptr(
       Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
-            "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
+            "run `inspect(verify=full, decode=true)` on the dataset, or allow more"));
 }
 
 LoaderOptions checked(LoaderOptions options) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "loader/band_survey.h"
+#include "loader/loader_table.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
 #include "pixel_format/pixel_writer.h"
@@ -8,8 +9,6 @@
 namespace packhorse::reader {
 
 namespace {
-
-constexpr int kMaxWorkers = 1024;
 
 bool makes_of_several(const Augment& augment) {
   const auto* detection = std::get_if<DetectionAugment>(&augment);
@@ -35,10 +34,7 @@ void LoaderOptions::validate() const {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error(ErrorKind::kUsage, what);
   };
-  require(batch_size >= 1 && batch_size <= 1 << 20, "the batch size must be within 1 and 1048576");
-  require(workers >= -1 && workers <= kMaxWorkers,
-          "workers must be -1 (as many as the process may use) or within 0 and 1024");
-  require(slots >= 2 && slots <= 1 << 16, "slots must be within 2 and 65536");
+  check_ranges(*this, loader_options());
   require(!allocator.allocate == !allocator.deallocate,
           "a slot allocator needs both functions, allocate and deallocate");
   require(run_bytes >= 1 && window_bytes >= run_bytes,

@@ -181,7 +181,7 @@ void make_cold(const Dataset& dataset) {
   std::vector<std::filesystem::path> files = dataset.files();
   if (files.empty() && dataset.size() > 0)
     throw Error(ErrorKind::kUsage, "a dataset that lies elsewhere cannot be made cold", {},
-                "leave out --cold; the first of several passes is cold where the cache is empty: "
+                "leave out `cold=`; the first of several passes is cold where the cache is empty: "
                 "`packhorse cache clear`");
   Pages total;
   // Pages that an earlier pass prefetched and that are still on their way from the disk cannot be

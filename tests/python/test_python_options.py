@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 
@@ -9,27 +10,33 @@ import pytest
 from package import packhorse
 from python_support import BIN, ROOT, SHAPES
 
-# Names of options that are stored in datasets (the rules of skips, the reasons of rejects) keep the words they had.
-STORED = {"names.h", "select.cc", "replay.cc", "image_header.cc", "label_pattern.cc", "scan_shard.cc"}
-# Commands that are printed for a shell, of ours or of others.
-COMMANDS = {"summary.cc", "annotated_kind.cc", "beside_images.cc", "coco_folder.cc", "hf_folder.cc", "yolo_source.cc", "keys.cc"}
-A_COMMAND = re.compile(r"packhorse(?:-train)? [a-z]|`(?:pack|unpack) --|^--[a-z]+`")
-OF_TOOLS = {"--cold"}
-
-
 def table():
     from packhorse import _pack  # noqa: PLC0415: the extension, which the package loads when it is needed
 
     return _pack.options()
 
 
+def loader_table():
+    from packhorse import _reader  # noqa: PLC0415
+
+    return _reader.options()
+
+
 def keywords(function):
     return set(inspect.signature(function).parameters)
 
 
+def options_of(command):
+    """The names of a command's options, those of switches and flags that turn something off included."""
+    programs = [program for program in (BIN / "packhorse", BIN / "packhorse-train") if program.exists()]
+    shown = [subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False) for program in programs]
+    flags = re.findall(r"--([a-z][a-z0-9-]+)", "".join(one.stdout for one in shown if one.returncode == 0))
+    return {flag.replace("-", "_") for flag in flags}
+
+
 def texts():
-    """(file, string literal) of the library and the reader."""
-    for folder in ("libpack", "reader"):
+    """(file, string literal) of the libraries."""
+    for folder in ("libpack", "reader", "trainer"):
         for path in sorted((ROOT / folder).rglob("*.*")):
             if path.suffix in (".cc", ".h"):
                 code = re.sub(r"^\s*//.*$", "", path.read_text(), flags=re.M)
@@ -73,23 +80,33 @@ def test_a_list_may_be_given_as_its_text(tmp_path):
     assert [split["split"] for split in none.json["preview"]["splits"]] == [""]
 
 
-def test_texts_of_the_library_name_options_that_are_there():
-    known = {row["name"] for rows in table().values() for row in rows}
-    known |= keywords(packhorse.index) | keywords(packhorse.configure_remote)
-    found = set()
+def test_texts_of_the_libraries_name_options_that_are_there():
+    known = {row["name"] for rows in table().values() for row in rows} | {row["name"] for row in loader_table()}
+    known |= keywords(packhorse.index) | keywords(packhorse.configure_remote) | options_of("--help-all")
+    found, called = set(), set()
     for path, literal in texts():
-        for name in re.findall(r"`([a-z_]+)=[^`]*`", literal):
+        for name in re.findall(r"`([a-z_0-9]+)=[^`]*`", literal):
             assert name in known, (path, literal)
             found.add(name)
-    for folder in ("libpack", "reader"):
+        for command, inside in re.findall(r"`([a-z-]+)\(([^`]*)\)`", literal):
+            names = set(re.findall(r"([a-z_]+)=", inside))
+            assert names <= options_of(command) and options_of(command), (path, literal)
+            called.add(command)
+    for folder in ("libpack", "reader", "trainer"):
         for path in (ROOT / folder).rglob("*.cc"):
             for name in re.findall(r'\bopt\("(\w+)"', path.read_text()):
                 assert name in known, (path, name)
                 found.add(name)
-    assert {"labels", "targets", "max_rejects", "shuffle"} - found <= {"shuffle"}
+    assert {"labels", "targets", "max_rejects", "batch_size"} <= found and {"inspect", "pack", "fit"} <= called
 
 
-def test_texts_of_the_library_have_no_flags():
-    for path, literal in texts():
-        flags = set(re.findall(r"--[a-z][a-z-]+", literal)) - OF_TOOLS
-        assert not flags or path.name in STORED | COMMANDS or A_COMMAND.search(literal), (path, literal)
+def test_a_command_in_a_message_is_a_call(tmp_path):
+    (tmp_path / "photos").mkdir()
+    shutil.copy(next((SHAPES / "train/circle").iterdir()), tmp_path / "photos/0.jpg")
+    (tmp_path / "photos/0.json").write_text("{}")
+    with pytest.raises(packhorse.errors.UsageError) as raised:
+        packhorse.pack(tmp_path / "photos", tmp_path / "out", format="wds")
+    call = f"packhorse.pack('{tmp_path}/photos', OUT, fields='json', unlabelled=True)"
+    assert call in raised.value.advice
+    made = eval(call.replace("OUT", f"'{tmp_path}/out', format='wds'"), {"packhorse": packhorse})
+    assert made.ok and made.json["fields"] == ["json"]

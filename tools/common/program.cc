@@ -30,6 +30,12 @@
 #include "common/terminal.h"
 #include "help/help_files.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/output_file.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/base/process.h"
+#include "packhorse/base/secrets.h"
+#include "packhorse/base/stop.h"
 
 namespace packhorse::program {
 
@@ -312,7 +318,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
 int run_program(const ProgramInfo& program, int argc, char** argv) {
   program_name = program.name;
   std::snprintf(where.data(), where.size(), "%s", program.name);
-  spell_options(flag_text);
+  spell_options(&kShellSpelling);
   keep_order_of_streams();
   ignore_write_signals();
   word_crashes();

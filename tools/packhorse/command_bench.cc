@@ -12,6 +12,7 @@
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"
+#include "loader/loader_table.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -51,6 +52,9 @@ class CommandBench final : public program::Command {
                   "decodes no images",
                   {}, "leave them out, or give --work decode");
     }
+    const GivenOptions given = loader_.given();
+    set_given(request_.loader, reader::loader_options(), given);
+    request_.usual_order = !given.contains("order") && !given.contains("shuffle");
     static_cast<void>(bench::size_of(request_.augment, request_.size));  // may throw
     request_.from_afar = remote_.enable(request_.inputs);
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
@@ -86,12 +90,7 @@ class CommandBench final : public program::Command {
     app.add_option("--storage", request_.storages,
                    program::storages_text() + " (may be given several times)");
     app.add_option("--split", request_.split, "Split to read, for inputs with several");
-    app.add_option("--order", request_.order, bench::orders_text())
-        ->check(program::one_of({reader::order_names().begin(), reader::order_names().end()}));
-    app.add_flag_callback(
-           "--sequential", [this] { request_.order = "sequential"; },
-           "The same as --order sequential")
-        ->excludes("--order");
+    loader_.declare(app, reader::loader_options(), {"order", "shuffle"});
     app.add_option("--max-images", request_.max_images,
                    "Images per pass, rounded up to whole batches; 0 = all")
         ->capture_default_str();
@@ -106,7 +105,6 @@ class CommandBench final : public program::Command {
     app.add_flag("--sweep", request_.sweep,
                  "Try 1, 2, 4, ... workers, up to twice the number of CPUs")
         ->excludes(workers);
-    app.add_option("--batch-size", request_.batch_size, "Images per batch")->capture_default_str();
     augment_ = app.add_option("--augment", request_.augment, bench::augments_text())
                    ->check(program::one_of(bench::augment_names()))
                    ->capture_default_str();
@@ -123,13 +121,9 @@ class CommandBench final : public program::Command {
                            "whole pictures");
     targets_ = app.add_flag("--targets", request_.targets,
                             "Also read the objects, and place them as the pictures are");
-    app.add_option(
-           "--max-bad", request_.max_bad,
-           "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more is an error")
-        ->capture_default_str();
+    loader_.declare(app, reader::loader_options(), {"batch_size", "max_bad", "huge_pages"});
     program::add_image_limits(app, request_.limits, "Image limits");
     remote_.setup(app);
-    app.add_flag("--huge-pages", request_.huge_pages, "Keep batches in memory pages of 2 MiB");
     app.add_option("--repeats", request_.repeats,
                    "Passes over each input, in turns: A B C A B C ...")
         ->capture_default_str();
@@ -143,6 +137,7 @@ class CommandBench final : public program::Command {
   }
 
   bench::Request request_;
+  program::TableOptions loader_;
   program::RemoteArguments remote_;
   const CLI::App* app_ = nullptr;
   CLI::Option *size_ = nullptr, *augment_ = nullptr, *pixel_steps_ = nullptr, *targets_ = nullptr;

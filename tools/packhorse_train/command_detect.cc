@@ -39,11 +39,8 @@ class CommandDetect final : public program::Command {
     app.add_option("--split", split_, "Split of a dataset or folder (val, or test)");
     add_rules(app);
     add_outputs(app);
-    app.add_option("--max-bad", max_bad_,
-                   "Damaged images of each input to name and leave out, e.g. 10 or 0.1%; one more "
-                   "ends the run")
-        ->capture_default_str();
-    run_.add_options(app);
+    run_.add_device(app);
+    loader_.add_options(app, {"workers", "max_bad"});
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
     app.footer(
@@ -59,9 +56,7 @@ class CommandDetect final : public program::Command {
     options_.model = model_.file();
     options_.device = run_.pick();
     share_cpus();
-    options_.workers = run_.workers;
-    options_.bad_samples =
-        reader::BadSampleOptions::parse(max_bad_, reader::BadSamplePolicy::kLeaveOut);
+    loader_.put_into(options_);  // damaged ones are named and left out
     output_.limits = options_.limits;
     std::vector<std::string> places;
     for (const fs::path& input : inputs_) places.push_back(input.string());
@@ -155,10 +150,10 @@ class CommandDetect final : public program::Command {
   ModelOptions model_;
   fs::path classes_;
   std::string split_;
-  std::string max_bad_ = "0";
   DetectOutputOptions output_;
   program::RemoteArguments remote_;
   RunOptions run_;
+  LoaderArguments loader_;
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ class CommandEval final : public program::Command {
     app.add_option("--batch-size", options_.batch_size,
                    "Pictures at once (default: as many as in training)")
         ->check(CLI::PositiveNumber);
-    run_.add_options(app);
+    run_.add_device(app);
+    loader_.add_options(app, {"workers"});
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
     app.add_flag("--json", json_, "Print one JSON object");
@@ -47,7 +48,7 @@ class CommandEval final : public program::Command {
     if (!report_.empty()) check_output(report_);
     options_.device = run_.pick();
     share_cpus();
-    options_.workers = run_.workers;
+    loader_.put_into(options_);
     options_.model = model_.file();
     remote_.enable({options_.data.string()});
     WorstPictures worst(kWorstShown);
@@ -131,6 +132,7 @@ class CommandEval final : public program::Command {
   ModelOptions model_;
   program::RemoteArguments remote_;
   RunOptions run_;
+  LoaderArguments loader_;
   bool json_ = false;
   std::filesystem::path report_;
 };

@@ -10,6 +10,8 @@
 #include "common/options.h"
 #include "common/remote.h"
 #include "common/terminal.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/fit.h"
 #include "recipe_options.h"
 
@@ -39,9 +41,9 @@ class CommandFit final : public program::Command {
     app.add_option("--val", options_.val,
                    "Dataset to score after each epoch; default: the val or test split of --data");
     app.add_option("--split", options_.split, "Split of --data to train on (train)");
-    recipe_.add_model_options(app);
-    recipe_.add_schedule_options(app);
-    run_.add_options(app);
+    recipe_.add_all_options(app);
+    run_.add_device(app);
+    loader_.add_options(app, {"workers", "slots", "max_bad"});
     app.add_option(
         "--out", options_.out,
         "Directory for last.pt, best.pt, log.jsonl and log.csv; without it nothing is saved");
@@ -75,16 +77,8 @@ class CommandFit final : public program::Command {
     app.add_option("--max-steps", options_.max_steps,
                    "Stop after this many steps of the run; the schedule does not change")
         ->check(program::not_negative());
-    app.add_option("--max-bad", max_bad_,
-                   "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more "
-                   "ends the run")
-        ->capture_default_str();
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
-    app.add_option("--slots", options_.slots,
-                   "Batches in memory; `packhorse-train sweep` finds how many are worthwhile")
-        ->check(program::in_range(2, 1024))
-        ->capture_default_str();
     app.add_flag(
         "--autotune", options_.autotune,
         "Measure for some seconds how many reader threads are worthwhile, and use that many");
@@ -125,7 +119,7 @@ class CommandFit final : public program::Command {
     const Launch mine = launch.value_or(Launch{});
     options_.recipe = recipe_.choices();
     options_.device = run_.pick(mine.local_rank);
-    options_.workers = run_.workers;
+    loader_.put_into(options_);
     options_.init_use.head = new_head_ ? Head::kNew : Head::kFromFile;
     options_.watch = watch_.options();
     if (remote_.enable({options_.data.string(), options_.val.string()}))
@@ -133,7 +127,6 @@ class CommandFit final : public program::Command {
     options_.gpu_decode = gpu_decode_ == "on"     ? FitOptions::GpuDecode::kOn
                           : gpu_decode_ == "auto" ? FitOptions::GpuDecode::kAuto
                                                   : FitOptions::GpuDecode::kOff;
-    options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
     const auto timeout = std::chrono::seconds(timeout_s_);
     const std::unique_ptr<Processes> processes =
         launch ? std::make_unique<Processes>(*launch, options_.device, timeout)
@@ -172,7 +165,7 @@ class CommandFit final : public program::Command {
   FitEvents events() const {
     FitEvents events;
     events.note = [](const std::string& note) {
-      fmt::print(stderr, "packhorse-train: note: {}\n", printable_text(note));
+      fmt::print(stderr, "packhorse-train: note: {}\n", printable_text(spelled(note)));
     };
     if (quiet_) return events;
     events.epoch = [](const EpochLog& log, int epochs) {
@@ -250,11 +243,12 @@ class CommandFit final : public program::Command {
   }
 
   FitOptions options_;
-  RecipeOptions recipe_;
+  RecipeArguments recipe_;
+  LoaderArguments loader_;
   program::RemoteArguments remote_;
   RunOptions run_;
   WatchCommandOptions watch_;
-  std::string max_bad_ = "0", gpu_decode_ = "off";
+  std::string gpu_decode_ = "off";
   int timeout_s_ = 300, stopped_status_ = 0;
   bool new_head_ = false, resume_if_there_ = false;
   bool json_ = false, quiet_ = false;

@@ -37,12 +37,10 @@ class CommandMeasure final : public program::Command {
   void setup(CLI::App& app) override {
     add_inputs(app);
     recipe_.add_model_options(app);
-    run_.add_options(app);
+    run_.add_device(app);
+    loader_.add_options(app, {"workers", "slots"});
     passes_.add_options(app);
     program::add_image_limits(app, options_.limits, "Image limits");
-    app.add_option("--slots", options_.slots, "Batches in memory")
-        ->check(program::in_range(2, 1024))
-        ->capture_default_str();
     app.add_flag("--cold", options_.cold,
                  "Also measure from the disk: drop an input from the page cache before each pass "
                  "(as root: the whole page cache), and prove it");
@@ -76,7 +74,7 @@ class CommandMeasure final : public program::Command {
     options_.recipe = recipe_.choices();
     options_.device = run_.pick();
     share_cpus();
-    options_.workers = run_.workers;
+    loader_.put_into(options_);
     passes_.put_into(options_);
     for (const std::string& text : storages_)
       options_.storages.push_back(reader::parse_storage(text));
@@ -161,7 +159,8 @@ class CommandMeasure final : public program::Command {
   }
 
   MeasureOptions options_;
-  RecipeOptions recipe_;
+  RecipeArguments recipe_;
+  LoaderArguments loader_;
   RunOptions run_;
   PassOptions passes_;
   program::RemoteArguments remote_;

@@ -66,7 +66,7 @@ class CommandSweep final : public program::Command {
 
  private:
   SweepOptions options_;
-  RecipeOptions recipe_;
+  RecipeArguments recipe_;
   PassOptions passes_;
   program::RemoteArguments remote_;
   std::string device_ = "auto", storage_;

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/options.h"
+#include "loader/loader_table.h"
 #include "measure/measure.h"
+#include "packhorse/reader/loader.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
@@ -14,21 +19,41 @@
 
 namespace packhorse::trainer {
 
-/// The options that shape a training run, shared by fit and measure. Options not given stay empty
-/// in choices().
-class RecipeOptions {
+/// The options that shape a training run (recipe_options()), shared by fit and measure. Options not
+/// given stay empty in choices().
+class RecipeArguments {
  public:
-  /// Adds --task, --arch, --image-size and --channels.
+  /// Adds what says which network it is.
   std::vector<CLI::Option*> add_network_options(CLI::App& app);
-  /// Adds these and --batch-size, --augment, --min-scale, --seed, --order, --amp, --channels-last.
+  /// Adds these and what shapes a single step.
   void add_model_options(CLI::App& app);
-  /// Adds everything else that shapes the result: pixels, optimiser, schedule.
-  void add_schedule_options(CLI::App& app);
+  /// Adds everything.
+  void add_all_options(CLI::App& app);
   RecipeChoices choices() const;
 
  private:
-  RecipeChoices choices_;
-  std::optional<std::string> task_, augment_, amp_, order_, optimizer_, non_finite_;
+  CLI::Option* declare(CLI::App& app, const RecipeOption& row);
+
+  program::TableOptions table_;
+};
+
+/// Options of the loader that a command takes, and the members of the same purpose in its own.
+class LoaderArguments {
+ public:
+  void add_options(CLI::App& app, std::initializer_list<std::string_view> names) {
+    table_.declare(app, reader::loader_options(), names);
+  }
+  template <class Options>
+  void put_into(Options& options) const {
+    reader::LoaderOptions loader;
+    set_given(loader, reader::loader_options(), table_.given());
+    options.workers = loader.workers;
+    if constexpr (requires { options.slots; }) options.slots = loader.slots;
+    if constexpr (requires { options.bad_samples; }) options.bad_samples = loader.bad_samples;
+  }
+
+ private:
+  program::TableOptions table_;
 };
 
 /// --bgr-weights, which needs the option of the weights.
@@ -43,14 +68,12 @@ class ModelOptions {
 
  private:
   ModelFile file_;
-  RecipeOptions recipe_;
+  RecipeArguments recipe_;
 };
 
-/// --device and --workers.
+/// --device.
 struct RunOptions {
   std::string device = "auto";
-  int workers = -1;
-  void add_options(CLI::App& app);
   void add_device(CLI::App& app);
   /// The device of one of the processes of this machine. Throws as pick_device().
   Device pick(int local_rank = 0) const;

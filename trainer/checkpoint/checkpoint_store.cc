@@ -174,7 +174,7 @@ void CheckpointStore::refuse_replaced() const {
               "last.pt is from an earlier run; the run that was replacing it ended before its "
               "first checkpoint, and the logs are from that one",
               impl_->replacing(),
-              "start again with --overwrite, or remove this file to continue the earlier run");
+              "start again with `overwrite=`, or remove this file to continue the earlier run");
 }
 
 }  // namespace packhorse::trainer

@@ -41,7 +41,7 @@ void take_normalized_pixels(std::map<std::string, at::Tensor>& weights, const st
   if (!found || conv->second.dim() != 4 || conv->second.size(1) % 3 != 0 ||
       mean->second.sizes() != conv->second.sizes().slice(0, 1))
     throw Error(ErrorKind::kUsage, "no weights of this network take BGR from 0 to 255", path,
-                "leave out --bgr-weights");
+                "leave out `bgr_weights=`");
   const Normalization normalization;
   const at::IntArrayRef shape = conv->second.sizes();
   // [C, places, BGR, rows x columns]: a network may take several places at once.
@@ -154,8 +154,8 @@ class Misfits {
                     text("with another shape", misshapen_) +
                     text("not in the network", unexpected_),
                 path,
-                only_head ? "only the last layer differs: leave it out with --new-head"
-                          : "choose the --arch and the --image-size they were trained with");
+                only_head ? "only the last layer differs: leave it out with `new_head=`"
+                          : "choose the `arch=` and the `image_size=` they were trained with");
   }
 
  private:

@@ -36,7 +36,7 @@ Device pick_device(std::string_view name, int local_rank) {
   if (!cuda_available()) {
     throw Error(ErrorKind::kUnsupported, "there is no usable GPU here", {},
                 "check that `nvidia-smi` lists one and that the driver supports CUDA 13, or use "
-                "--device cpu");
+                "`device=cpu`");
   }
   return {Device::Kind::kCuda, pick_gpu(local_rank, static_cast<int>(at::getNumGPUs()))};
 }
@@ -48,7 +48,7 @@ int pick_gpu(int local_rank, int visible) {
       ErrorKind::kUnsupported,
       fmt::format("process {} of this machine has no GPU: {} are visible", local_rank, visible), {},
       "start as many processes as there are GPUs, show each process a GPU of its own "
-      "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task=1), or use --device cpu");
+      "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task=1), or use `device=cpu`");
 }
 
 void set_compute_threads(int threads) { at::set_num_threads(threads); }
@@ -135,16 +135,16 @@ void rethrow_as_error(const std::string& doing) {
     throw;
   } catch (const c10::OutOfMemoryError&) {
     throw Error(ErrorKind::kUnsupported, "the GPU's memory is full" + at, {},
-                "use a smaller --batch-size; fit can also split each batch into more parts "
-                "(--accumulate), or use --amp bf16 or a smaller --image-size");
+                "use a smaller `batch_size=`; fit can also split each batch into more parts "
+                "(`accumulate=`), or use `amp=bf16` or a smaller `image_size=`");
   } catch (const c10::Error& error) {
     const std::string what = error.what_without_backtrace();
     const std::string first_line = what.substr(0, what.find('\n'));
     if (tells_of_lost_process(what)) throw_lost_process(what);
     if (what.find("DefaultCPUAllocator") != std::string::npos) {
       throw Error(ErrorKind::kUnsupported, "memory is full" + at + ": " + first_line, {},
-                  "use a smaller --batch-size; fit can also split each batch into more parts "
-                  "(--accumulate), or use a smaller --image-size");
+                  "use a smaller `batch_size=`; fit can also split each batch into more parts "
+                  "(`accumulate=`), or use a smaller `image_size=`");
     }
     throw Error(ErrorKind::kUnsupported, "LibTorch failed: " + first_line);
   } catch (const Error&) {

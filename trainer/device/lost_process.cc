@@ -13,7 +13,7 @@ void throw_lost_process(const std::string& message) {
       "another process of this training has ended or hangs: " +
           message.substr(0, message.find('\n')),
       {},
-      "look at the messages of the other processes, then start all of them again with --resume");
+      "look at the messages of the other processes, then start all of them again with `resume=`");
 }
 
 bool tells_of_lost_process(const std::string& message) {

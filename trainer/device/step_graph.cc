@@ -15,7 +15,7 @@ namespace {
 
 void require_gpu(const Device& device) {
   if (device.is_cuda()) return;
-  throw Error(ErrorKind::kUsage, "CUDA graphs need a GPU", {}, "leave out --cuda-graph");
+  throw Error(ErrorKind::kUsage, "CUDA graphs need a GPU", {}, "leave out `cuda_graph=`");
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ struct StepGraph::Impl {};
 StepGraph::StepGraph(const Device& device) {
   require_gpu(device);
   throw Error(ErrorKind::kUnsupported, "this build of packhorse has no CUDA", {},
-              "leave out --cuda-graph");
+              "leave out `cuda_graph=`");
 }
 
 void StepGraph::run(const std::function<void()>&) {}

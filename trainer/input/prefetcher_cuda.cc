@@ -21,7 +21,7 @@ namespace packhorse::trainer {
 
 std::unique_ptr<Prefetcher::Impl> make_upload_prefetcher(reader::Loader&, const Device&, int) {
   throw Error(ErrorKind::kUnsupported, "this build of packhorse has no CUDA", {},
-              "build it with a LibTorch that has CUDA, or use --device cpu");
+              "build it with a LibTorch that has CUDA, or use `device=cpu`");
 }
 
 }  // namespace packhorse::trainer

@@ -11,6 +11,8 @@
 #include "codecs/image_header.h"
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
+#include "packhorse/codecs/image_header.h"
 #include "packhorse/reader/dataset.h"
 #include "tasks/task.h"
 
@@ -37,7 +39,7 @@ void check_same_pictures(const reader::Dataset& folder, const reader::Dataset& p
                          const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::kUsage, "this does not hold the folder's images: " + what, path,
-                "pack the folder given with --folder, and measure that");
+                "pack the folder given with `folder=`, and measure that");
   };
   std::unordered_map<std::string, std::size_t> samples;
   for (std::size_t i = 0; i < folder.size(); ++i) samples.emplace(folder.source_path(i), i);
@@ -130,7 +132,7 @@ class Measuring {
       throw Error(
           ErrorKind::kUsage,
           "this does not hold the folder's images: its classes or its number of images differ",
-          path, "pack the folder given with --folder, and measure that");
+          path, "pack the folder given with `folder=`, and measure that");
     }
     if (!datasets_.empty()) check_same_pictures(*datasets_.front(), *dataset, path);
     datasets_.push_back(dataset);
@@ -157,7 +159,7 @@ class Measuring {
       // The files cannot be made cold. Any other kUnsupported fails warm as well.
       if (error.kind() != ErrorKind::kUnsupported || condition.kind != Condition::Kind::kCold)
         throw;
-      run = {.input = run.input, .condition = run.condition, .not_measured = error.what()};
+      run = {.input = run.input, .condition = run.condition, .not_measured = spelled(error.what())};
     }
   }
 

@@ -22,9 +22,9 @@ void check_settings(const std::filesystem::path& path, const PackingCost& wanted
     const Manifest manifest = Manifest::load(dataset);
     if (manifest.image == wanted.image_mode && manifest.image_settings == wanted.settings) continue;
     throw Error(ErrorKind::kExists,
-                fmt::format("it was packed with --image {} {}, not {} {}", manifest.image,
+                fmt::format("it was packed with `image={}` {}, not {} {}", manifest.image,
                             manifest.image_settings, wanted.image_mode, wanted.settings),
-                dataset, "remove it, or name another folder with --scratch");
+                dataset, "remove it, or name another folder with `scratch=`");
   }
 }
 
@@ -48,10 +48,10 @@ PackingCost pack_one(const PackAllOptions& options, const std::string& format,
   if (!report.published) {
     throw Error(
         ErrorKind::kCorrupt,
-        fmt::format("{} of its images cannot be packed with --image {}", report.accounting.rejected,
+        fmt::format("{} of its images cannot be packed with `image={}`", report.accounting.rejected,
                     mode),
         options.folder,
-        "see which in " + report.rejects_file.string() + ", or leave that mode out with --modes");
+        "see which in " + report.rejects_file.string() + ", or leave that mode out with `modes=`");
   }
   cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   cost.cpu_s = reader::process_usage().cpu_s - cpu_before;

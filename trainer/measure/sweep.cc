@@ -56,7 +56,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   if (dataset->from_afar()) {
     if (options.condition.kind != Condition::Kind::kWarm)
       throw Error(ErrorKind::kUsage, "what lies at a URL is neither cold nor simulated",
-                  options.data, "leave out --cold and --storage, or sweep a copy on the disk");
+                  options.data, "leave out `cold=` and `storage=`, or sweep a copy on the disk");
     report.condition = {.kind = Condition::Kind::kRemote};
   }
   report.cpus = available_cpus();
@@ -81,7 +81,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   }
   if (report.settings.empty()) {
     throw Error(ErrorKind::kUsage, "no setting fits into memory: " + report.left_out.front(), {},
-                "use a smaller --batch-size or --image-size");
+                "use a smaller `batch_size=` or `image_size=`");
   }
   MeasureOptions measure = options.measure;
   Passes passes(measure, report.recipe, stop);  // remembers that the data is warm already

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "measure/measure.h"
+#include "packhorse/base/option.h"
+#include "packhorse/trainer/measure/measure.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -141,8 +143,8 @@ class Verdict {
     if (waits_for_storage_) {
       sentences_.push_back(
           fmt::format("The folder was read by {} reader thread{}, each waiting for one file at a "
-                      "time: more of them (--workers) may bring part of the gain without packing; "
-                      "run `packhorse-train sweep` on the folder to find out.",
+                      "time: more of them (`workers=`) may bring part of the gain without packing; "
+                      "run `sweep()` on the folder to find out.",
                       report_.workers, report_.workers == 1 ? "" : "s"));
     }
     const auto is_smaller = [](const MeasuredInput& input) {
@@ -150,8 +152,8 @@ class Verdict {
     };
     if (std::none_of(report_.inputs.begin(), report_.inputs.end(), is_smaller)) {
       sentences_.push_back(
-          "What smaller pictures would gain was not measured: pack with --image resize, or measure "
-          "with --pack-all.");
+          "What smaller pictures would gain was not measured: pack with `image=resize`, or measure "
+          "with `pack_all=`.");
     }
     return std::move(sentences_);
   }
@@ -188,7 +190,7 @@ class Verdict {
           "alone takes, and waits for data {:.1f} % of the time",
           report_.inputs[input].name, speed, 100 * speed / limit, 100 * waiting);
       if (parts.fetch_s >= kWorthwhile * parts.epoch_s)
-        text += ": a cache (--cache) spares the later epochs the network";
+        text += ": a cache (`cache=`) spares the later epochs the network";
       sentences_.push_back(
           fmt::format("{}; the folder in the page cache makes {:.0f}.", text,
                       images_per_s(report_.folder_run(condition).training).median));
@@ -354,7 +356,7 @@ std::vector<std::string> io_speedups(const SpeedReport& report) {
     if (folder.training.empty()) {
       lines.push_back(where + ": not measured: " + folder.not_measured);
     } else if (best == nullptr) {
-      lines.push_back(where + ": not measured: nothing was packed as it is (--image original)");
+      lines.push_back(where + ": not measured: nothing was packed as it is (`image=original`)");
     } else {
       lines.push_back(fmt::format(
           "{}: training {}, read + decode {}, read {} ({} against the folder{})", where,
@@ -366,9 +368,14 @@ std::vector<std::string> io_speedups(const SpeedReport& report) {
   // The page cache is no storage: it comes last.
   for (std::size_t at = 1; at < report.conditions.size(); ++at) add(at);
   add(0);
+  for (std::string& line : lines) line = spelled(line);
   return lines;
 }
 
-std::vector<std::string> verdict(const SpeedReport& report) { return Verdict(report).sentences(); }
+std::vector<std::string> verdict(const SpeedReport& report) {
+  std::vector<std::string> sentences = Verdict(report).sentences();
+  for (std::string& sentence : sentences) sentence = spelled(sentence);
+  return sentences;
+}
 
 }  // namespace packhorse::trainer

@@ -70,7 +70,7 @@ Recipe default_recipe(const RecipeChoices& choices) {
   if (choices.task && arch.task != fits)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is made for another task: {}", arch.name, name_of(arch.task)), {},
-                fmt::format("leave out --task, or choose another --arch"));
+                fmt::format("leave out `task=`, or choose another `arch=`"));
   Recipe recipe = default_recipe(arch);
   if (choices.task) recipe.task = task;
   return recipe;

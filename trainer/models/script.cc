@@ -103,7 +103,7 @@ class ScriptModel : public Model {
 
 std::shared_ptr<Model> make_script(const ModelSpec& spec) {
   if (spec.file.empty()) {
-    throw Error(ErrorKind::kUsage, "'script:' needs a file name", {}, "use --arch script:FILE");
+    throw Error(ErrorKind::kUsage, "'script:' needs a file name", {}, "use `arch=script:FILE`");
   }
   if (!std::filesystem::exists(spec.file)) {
     throw Error(ErrorKind::kNotFound, "the TorchScript module does not exist", spec.file);

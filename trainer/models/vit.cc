@@ -117,7 +117,7 @@ class Vit : public Model {
           fmt::format(
               "vit_s16 cuts images into squares of {0} pixels, and {1} is not a multiple of {0}",
               kPatch, image_size),
-          {}, "use another --image-size, e.g. 224");
+          {}, "use another `image_size=`, e.g. 224");
     }
     const std::int64_t side = image_size / kPatch;
     class_token_ = register_parameter("class_token", at::zeros({1, 1, kWidth}));

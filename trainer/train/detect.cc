@@ -35,7 +35,7 @@ void refuse_other_numbers(const std::vector<std::string>& model,
                 "the classes given have other numbers than those of the weights, which are a "
                 "checkpoint's: " +
                     difference_of_classes(model, given),
-                file, "give it as --checkpoint, which needs no --classes");
+                file, "give it as `checkpoint=`, which needs no `classes=`");
   }
 }
 
@@ -54,7 +54,7 @@ ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<I
     throw Error(ErrorKind::kUsage,
                 "the network is not one that finds objects, but for the task " +
                     std::string(name_of(recipe.task)),
-                options.model.path(), "give what `packhorse-train fit --task detect` has made");
+                options.model.path(), "give what `fit(task=detect)` has made");
   impl_->task = make_task(recipe);
   impl_->engine.emplace(recipe, static_cast<std::int64_t>(classes().size()),
                         EngineOptions{.device = options.device});

@@ -57,8 +57,9 @@ bool skips_steps(const Recipe& recipe) {
 }
 
 constexpr const char* kDivergedAdvice =
-    "use a lower --lr, a longer --warmup-epochs or --clip-norm, and start anew or continue from an "
-    "older checkpoint (--keep): the latest may be from after the step that went wrong";
+    "use a lower `lr=`, a longer `warmup_epochs=` or `clip_norm=`, and start anew or continue from "
+    "an "
+    "older checkpoint (`keep=`): the latest may be from after the step that went wrong";
 
 /// A float16 gradient that overflows at this scale would overflow at any.
 constexpr double kLeastScale = 1.0 / (1 << 24);
@@ -186,9 +187,9 @@ void Engine::Impl::require_graphable() const {
   if (processes.group() == nullptr && recipe.accumulate == 1 && task->is_graphable()) return;
   throw Error(
       ErrorKind::kUsage,
-      "a CUDA graph needs a single process and --accumulate 1, without --mixup, --cutmix or "
+      "a CUDA graph needs a single process and `accumulate=1`, without `mixup=`, `cutmix=` or "
       "objects to find",
-      {}, "leave out --cuda-graph, or those options");
+      {}, "leave out `cuda_graph=`, or those options");
 }
 
 void Engine::Impl::hold(const DeviceBatch& batch) {
@@ -293,7 +294,7 @@ StepsReport Engine::report() try {
   if (finite == 0 || report.loss_scale < kLeastScale) {
     throw Error(
         ErrorKind::kUnsupported, "the gradients are no longer finite numbers, step after step", {},
-        "use a lower --lr, a longer --warmup-epochs or --amp bf16, from an earlier checkpoint");
+        "use a lower `lr=`, a longer `warmup_epochs=` or `amp=bf16`, from an earlier checkpoint");
   }
   report.loss = sums[0].item<double>() / finite;
   return report;

@@ -70,10 +70,9 @@ void check_classes(const std::vector<std::string>& classes, const Task& task,
                    const reader::Dataset& dataset, const std::filesystem::path& path) {
   const std::vector<std::string> here = class_texts(task, dataset);
   if (here == classes) return;
-  throw Error(
-      ErrorKind::kUsage,
-      "the classes differ from the model's: " + difference_of_classes(classes, here), path,
-      "use data with the class list of the training data (packhorse pack --classes fixes it)");
+  throw Error(ErrorKind::kUsage,
+              "the classes differ from the model's: " + difference_of_classes(classes, here), path,
+              "use data with the class list of the training data (`pack(classes=FILE)` fixes it)");
 }
 
 Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
@@ -137,7 +136,7 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   }
   if (options.observer && recipe.task != TaskKind::kDetect)
     throw Error(ErrorKind::kUsage, "there is a report of pictures only where objects are found",
-                options.data, "leave out --report");
+                options.data, "leave out `report=`");
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
                 {.device = options.device});
   const std::vector<std::string> named = model.load_into(engine);
@@ -161,11 +160,11 @@ SavedModel::SavedModel(ModelFile file) : file_(std::move(file)) {
       throw Error(ErrorKind::kUsage,
                   "weights of " + std::to_string(channels) +
                       " channels need as many means and standard deviations of their bands",
-                  file_.weights, "give --mean and --std, as `packhorse-train fit` printed them");
+                  file_.weights, "give `mean=` and `std=`, as `fit()` printed them");
     for (const double deviation : file_.bands.stddev)
       if (!(deviation > 0))
         throw Error(ErrorKind::kUsage, "a standard deviation must be above 0", file_.weights,
-                    "give --std, as `packhorse-train fit` printed it");
+                    "give `std=`, as `fit()` printed it");
   }
 }
 

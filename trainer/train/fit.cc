@@ -74,7 +74,7 @@ class Run {
     if (!options_.out.empty() && processes().first()) {
       lock_.emplace(options_.out);
       if (!lock_->holds())
-        note("this storage has no file locks: nothing keeps another run out of the same --out");
+        note("this storage has no file locks: nothing keeps another run out of the same `out=`");
     }
     train_ = reader::Dataset::open(options_.data, options_.split);
     val_ = open_val(options_);
@@ -144,7 +144,7 @@ class Run {
     if (options_.init_use.head == Head::kNew) {
       note(fmt::format("not from {}, but new: {}", file, fmt::join(loaded.kept, ", ")));
     } else if (!loaded.classes.empty() && loaded.classes != state_.classes) {
-      note(fmt::format("the last layer of {} is for other classes ({}): --new-head starts it anew",
+      note(fmt::format("the last layer of {} is for other classes ({}): `new_head=` starts it anew",
                        file, difference_of_classes(loaded.classes, state_.classes)));
     }
   }
@@ -210,16 +210,16 @@ class Run {
   void choose_gpu_decode(reader::LoaderOptions& loader) {
     if (options_.gpu_decode == FitOptions::GpuDecode::kOff) return;
     if (recipe().channels > 0)
-      throw Error(ErrorKind::kUsage, "GPUs decode colours, and --channels asks for bands", {},
-                  "leave out --gpu-decode");
+      throw Error(ErrorKind::kUsage, "GPUs decode colours, and `channels=` asks for bands", {},
+                  "leave out `gpu_decode=`");
     if (!options_.device.is_cuda()) {
-      throw Error(ErrorKind::kUsage, "there is no GPU to decode on", {}, "leave out --gpu-decode");
+      throw Error(ErrorKind::kUsage, "there is no GPU to decode on", {}, "leave out `gpu_decode=`");
     }
     loader.encoded_share = 1;
     if (options_.gpu_decode == FitOptions::GpuDecode::kOn) return;
     const GpuDecodeShare tuned = tune_gpu_decode(train_, loader, options_.device);
     loader.encoded_share = tuned.share;
-    note("--gpu-decode auto chose " + tuned.reason);
+    note("`gpu_decode=auto` chose " + tuned.reason);
   }
 
   /// Reports the bad samples that have not been reported yet.
@@ -380,7 +380,7 @@ class Run {
       throw Error(ErrorKind::kInterrupted,
                   fmt::format("the training was interrupted in epoch {} after {} of {} steps",
                               state_.epoch + 1, epoch_step(), steps_per_epoch_),
-                  {}, "without --out nothing is saved: give --out to be able to continue a run");
+                  {}, "without `out=` nothing is saved: give `out=` to be able to continue a run");
     }
     if (options_.out.empty() || !processes().first()) return;
     store_.save(engine_->snapshot(to_meta(state_)), state_.step, best);

@@ -10,7 +10,12 @@
 #include "base/printable.h"
 #include "models/archs.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
+#include "recipe/recipe_table.h"
 #include "train/run_state.h"
 #include "train/scoring.h"
 
@@ -29,7 +34,7 @@ void refuse_single_class(const FitOptions& options, const Recipe& recipe,
               fmt::format("all images are of the class '{}', and their objects are what can be "
                           "learnt",
                           printable(train.classes().front())),
-              options.data, "--task detect learns the objects; --task classify the one class");
+              options.data, "`task=detect` learns the objects; `task=classify` the one class");
 }
 
 Recipe new_recipe(const FitOptions& options, const reader::Dataset& train,
@@ -48,7 +53,7 @@ Recipe new_recipe(const FitOptions& options, const reader::Dataset& train,
     throw Error(ErrorKind::kUsage,
                 fmt::format("there are only {} images to train on, fewer than one batch of {}",
                             train.size(), recipe.batch_size),
-                options.data, "use a smaller --batch-size");
+                options.data, "use a smaller `batch_size=`");
   }
   part_size(recipe, processes);
   return recipe;
@@ -59,25 +64,17 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
                      const FitOptions& options, const std::filesystem::path& checkpoint) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::kUsage, "the run cannot continue with " + what, checkpoint,
-                "leave that option out, or start a new run in another --out");
+                "leave that option out, or start a new run in another `out=`");
   };
   const Recipe& old = state.recipe;
-  if (recipe.task != old.task) refuse(fmt::format("another --task (it is {})", name_of(old.task)));
-  if (recipe.arch != old.arch) refuse("another --arch (it is " + old.arch + ")");
-  if (recipe.image_size != old.image_size) refuse("another --image-size");
-  if (recipe.channels != old.channels)
-    refuse(fmt::format("another --channels (it is {})", old.channels));
-  if (recipe.batch_size != old.batch_size) {
-    refuse(fmt::format("another --batch-size (it is {})", old.batch_size));
+  for (const RecipeOption& setting : recipe_options()) {
+    const std::string before = setting.text_in(old);
+    if (setting.fixed && setting.text_in(recipe) != before)
+      refuse("another " + opt(setting.name) + " (it is " + before + ")");
   }
-  if (recipe.optimizer != old.optimizer)
-    refuse(fmt::format("another --optimizer (it is {})", name_of(old.optimizer)));
   if ((recipe.ema_decay > 0) != (old.ema_decay > 0)) {
-    refuse(old.ema_decay > 0 ? "no --ema-decay" : "an --ema-decay, which it did not have");
+    refuse(old.ema_decay > 0 ? "no `ema_decay=`" : "an `ema_decay=`, which it did not have");
   }
-  if (recipe.seed != old.seed) refuse(fmt::format("another --seed (it is {})", old.seed));
-  if (recipe.order != old.order)
-    refuse(fmt::format("another --order (it is {})", name_of(old.order)));
   if (train.size() != state.train_samples) {
     refuse(fmt::format("other data: it had {} images, {} has {}", state.train_samples,
                        options.data.string(), train.size()));
@@ -98,7 +95,7 @@ std::string compare_data(RunState& state, const reader::Dataset& train, const Fi
                 fmt::format("{}, and the run is in the middle of an epoch, at {} of {} images",
                             what, state.done, state.train_samples),
                 options.data,
-                "give the data it had; --other-data goes on at that place of the others' epoch");
+                "give the data it had; `other_data=` goes on at that place of the others' epoch");
   }
   return what;
 }
@@ -106,16 +103,16 @@ std::string compare_data(RunState& state, const reader::Dataset& train, const Fi
 Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
                      const Processes& processes, const CheckpointStore& store) {
   if (!options.init_from.empty()) {
-    throw Error(ErrorKind::kUsage, "--init-from starts a run, and --resume continues one", {},
+    throw Error(ErrorKind::kUsage, "`init_from=` starts a run, and `resume=` continues one", {},
                 "leave out one of them");
   }
   if (options.out.empty()) {
-    throw Error(ErrorKind::kUsage, "--resume needs --out, the directory with last.pt");
+    throw Error(ErrorKind::kUsage, "`resume=` needs `out=`, the directory with last.pt");
   }
   const std::filesystem::path last = store.last();
   if (!std::filesystem::exists(last)) {
     throw Error(ErrorKind::kNotFound, "there is no run to continue", last,
-                "leave out --resume to start one");
+                "leave out `resume=` to start one");
   }
   store.refuse_replaced();
   Beginning beginning{.state = {}, .checkpoint = read_checkpoint(last), .note = {}};
@@ -151,7 +148,7 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
   if (options.out.empty() || !processes.first()) return beginning;
   if (std::filesystem::exists(store.last()) && !options.overwrite) {
     throw Error(ErrorKind::kExists, "there is already a run", options.out,
-                "continue it with --resume, replace it with --overwrite, or use another --out");
+                "continue it with `resume=`, replace it with `overwrite=`, or use another `out=`");
   }
   return beginning;
 }
@@ -162,7 +159,7 @@ std::int64_t part_size(const Recipe& recipe, const Processes& processes) {
   throw Error(ErrorKind::kUsage,
               fmt::format("a batch of {} cannot be divided between {} processes in {} parts each",
                           recipe.batch_size, processes.size(), recipe.accumulate),
-              {}, fmt::format("use a --batch-size that is a multiple of {}", parts));
+              {}, fmt::format("use a `batch_size=` that is a multiple of {}", parts));
 }
 
 }  // namespace packhorse::trainer

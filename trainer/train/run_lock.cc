@@ -38,7 +38,7 @@ RunLock::RunLock(const fs::path& directory) : directory_(directory), file_(direc
       if (errno == EINTR) continue;
       if (errno != EWOULDBLOCK) return;
       throw Error(ErrorKind::kExists, "another run is writing there", directory_,
-                  "wait until it has ended, or use another --out");
+                  "wait until it has ended, or use another `out=`");
     }
     holds_ = has_name(fd_.get(), file_);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "packhorse/base/option.h"
+
 namespace packhorse::trainer {
 namespace {
 
@@ -45,18 +47,18 @@ Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
   if (facts.image_mode == "raw") {
     return {
         Remedy::kFewerBytes,
-        seen + fmt::format(", {:.0f} kB per image: pack with --image resize or roi instead of raw",
+        seen + fmt::format(", {:.0f} kB per image: pack with `image=resize` or roi instead of raw",
                            picture.image_bytes / 1e3)};
   }
   if (facts.from_afar) {
     return {
         Remedy::kStorage,
         seen +
-            ", from afar: what the cache has is read from the disk (--cache, --cache-size), and "
-            "without it long pieces come fastest (--order window)"};
+            ", from afar: what the cache has is read from the disk (`cache=`, `cache_size=`), and "
+            "without it long pieces come fastest (`order=window`)"};
   }
   return {Remedy::kStorage,
-          seen + ": put the shards on faster storage, or read longer pieces (--order window)"};
+          seen + ": put the shards on faster storage, or read longer pieces (`order=window`)"};
 }
 
 Advice when_decoding_is_slow(const LoadFacts& facts, const Picture& picture) {
@@ -65,40 +67,40 @@ Advice when_decoding_is_slow(const LoadFacts& facts, const Picture& picture) {
                   100 * (1 - picture.read_share));
   if (facts.workers < facts.cpus) {
     return {Remedy::kWorkers,
-            fmt::format("{}, and there are only {} of them for {} CPUs: use --workers {}", seen,
+            fmt::format("{}, and there are only {} of them for {} CPUs: use `workers={}`", seen,
                         facts.workers, facts.cpus, facts.cpus)};
   }
   if (facts.gpu_decode_offered) {
-    return {Remedy::kGpuDecode, seen + " on all CPUs: let the GPU decode (--gpu-decode auto)"};
+    return {Remedy::kGpuDecode, seen + " on all CPUs: let the GPU decode (`gpu_decode=auto`)"};
   }
   const bool large = picture.image_bytes >= kSmallImageBytes;
   if (large && facts.image_mode == "original") {
     return {Remedy::kSmallerImages,
-            fmt::format("{} on all CPUs, with {:.0f} kB per image: pack with --image roi (a crop "
-                        "decodes alone), or with --image resize for smaller images",
+            fmt::format("{} on all CPUs, with {:.0f} kB per image: pack with `image=roi` (a crop "
+                        "decodes alone), or with `image=resize` for smaller images",
                         seen, picture.image_bytes / 1e3)};
   }
   if (large && facts.image_mode == "roi") {
     return {Remedy::kSmallerImages,
             fmt::format(
-                "{} on all CPUs, with {:.0f} kB per image: pack smaller images with --image resize",
+                "{} on all CPUs, with {:.0f} kB per image: pack smaller images with `image=resize`",
                 seen, picture.image_bytes / 1e3)};
   }
   return {Remedy::kCpus,
-          seen + " on all CPUs: give this job more CPUs, or use a smaller --image-size"};
+          seen + " on all CPUs: give this job more CPUs, or use a smaller `image_size=`"};
 }
 
 Advice pick(const LoadFacts& facts) {
   const Picture picture = look_at(facts);
   if (facts.workers == 0) {
     return {Remedy::kWorkers,
-            "the training thread reads and decodes: give it reader threads (--workers -1)"};
+            "the training thread reads and decodes: give it reader threads (`workers=-1`)"};
   }
   if (picture.idle_share > kMostlyIdle) {
     return {Remedy::kLongerEpochs,
             fmt::format(
                 "the reader threads are idle for {:.0f} % of the time, so the wait is for the "
-                "first batches of each epoch: use a smaller --batch-size, or more data per epoch",
+                "first batches of each epoch: use a smaller `batch_size=`, or more data per epoch",
                 100 * picture.idle_share)};
   }
   if (picture.read_share > kReadBound) return when_reading_is_slow(facts, picture);
@@ -110,8 +112,8 @@ Advice pick(const LoadFacts& facts) {
 std::optional<Advice> advise(const LoadFacts& facts) {
   if (facts.data_wait_share <= kFineWaitShare || facts.counters.samples == 0) return std::nullopt;
   Advice advice = pick(facts);
-  advice.sentence = fmt::format("training waits for data {:.0f} % of the time; {}",
-                                100 * facts.data_wait_share, advice.sentence);
+  advice.sentence = spelled(fmt::format("training waits for data {:.0f} % of the time; {}",
+                                        100 * facts.data_wait_share, advice.sentence));
   return advice;
 }
 

@@ -153,8 +153,8 @@ MetricsServer::MetricsServer(const std::string& address, int port, reader::Metri
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::kExists,
                 fmt::format("cannot serve metrics at {}:{}: {}", address, port, why), {},
-                "another program may be using that port: choose another --metrics-port (0 takes a "
-                "free one); --metrics-address must be an address of this machine");
+                "another program may be using that port: choose another `metrics_port=` (0 takes a "
+                "free one); `metrics_address=` must be an address of this machine");
   };
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE;

@@ -64,7 +64,7 @@ class DaliIndex {
       throw Error(ErrorKind::kCorrupt,
                   fmt::format("the shard holds {} samples by WebDataset's rule, but its index {}",
                               samples_, record_.samples),
-                  record_.file, "run `packhorse inspect --verify full` on the dataset");
+                  record_.file, "run `inspect(verify=full)` on the dataset");
     }
     out_("\n");
   }

@@ -32,7 +32,7 @@ fs::path plain(const fs::path& path) {
   if (compression_of(first_block(path)) == Compression::kNone) return path;
   throw Error(ErrorKind::kUnsupported,
               "the shard is compressed, so single samples in it cannot be read", path,
-              "convert it: packhorse pack SHARDS OUT --format wds reads compressed shards");
+              "convert it: `pack(SHARDS, OUT, format=wds)` reads compressed shards");
 }
 
 class TarShard final : public ForeignShard {

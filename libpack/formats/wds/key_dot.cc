@@ -99,11 +99,11 @@ void UnclearKeys::refuse(const std::filesystem::path& shard) const {
   if (runs_ == 0) return;
   std::string advice;
   if (last_packs())
-    advice = fmt::format("packhorse pack --key-dot last: {} samples, one for each image", images_);
+    advice = fmt::format("`pack(key_dot=last)`: {} samples, one for each image", images_);
   if (first_packs())
     advice += fmt::format(
-        "{}packhorse pack --key-dot first, WebDataset's rule: {} {}, whose first "
-        "image counts, and all else are fields",
+        "{}`pack(key_dot=first)`, WebDataset's rule: {} {}, whose first image counts, and all else "
+        "are fields",
         advice.empty() ? "" : "; or ", runs_, runs_ == 1 ? "sample" : "samples");
   if (advice.empty())
     advice =

@@ -8,6 +8,9 @@
 #include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
+#include "packhorse/codecs/image_header.h"
+#include "packhorse/sources/source.h"
 #include "packhorse/targets/objects.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/source.h"
@@ -70,8 +73,7 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
   std::string commands;
   for (const std::string_view name : found)
     commands += (commands.empty() ? "" : ", or ") +
-                ("packhorse pack " + naming::shell_word(path.native())) + " OUT --source-kind " +
-                std::string(name);
+                call({"pack", {path.native(), "OUT"}, {{"source_kind", std::string(name)}}});
   throw Error(ErrorKind::kUsage, "the folder has annotations in several notations", path,
               "say which are meant, or give `targets=`: " + commands);
 }

@@ -13,6 +13,10 @@
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/annotated/annotated_kind.h"
 #include "sources/layout/folder_roles.h"
@@ -56,28 +60,36 @@ bool is_labelme(const std::string& text) {
 [[noreturn]] void refuse_text(const fs::path& source, const fs::path& text) {
   std::error_code code;
   const std::string content = fs::file_size(text, code) <= kMostTextBytes ? read_text(text) : "";
-  const std::string command = "packhorse pack " + naming::shell_word(source.native()) + " OUT ";
+  const auto packed = [&](std::vector<std::pair<std::string, std::string>> options) {
+    return call({"pack", {source.native(), "OUT"}, std::move(options)});
+  };
+  const auto kept = [&](const char* field) {
+    return packed({{"fields", field}, {"unlabelled", "true"}});
+  };
   const std::string extension = text.extension().native();
-  std::string kind = "texts", advice = command + "--targets caption:txt --fields txt --unlabelled";
+  std::string kind = "texts";
+  std::string advice =
+      packed({{"targets", "caption:txt"}, {"fields", "txt"}, {"unlabelled", "true"}});
   if (extension == ".json") {
     kind = is_labelme(content) ? "files of LabelMe" : "JSON files";
     advice = (is_labelme(content) ? "convert them to COCO or VOC; or keep them as a field: " : "") +
-             command + "--fields json --unlabelled";
+             kept("json");
   } else if (extension == ".xml") {
     kind = "XML files, which are not VOC's,";
-    advice = command + "--fields xml --unlabelled";
+    advice = kept("xml");
   } else if (is_yolo_text(content)) {
     kind = "labels of YOLO";
     const auto names = yolo_class_file(source, text);
-    advice =
-        command + "--targets yolo --fields txt --target-classes " +
-        (names ? naming::shell_word(names->native()) : "FILE, which names the classes, one a line");
+    advice = packed({{"targets", "yolo"},
+                     {"fields", "txt"},
+                     {"target_classes", names ? names->native() : "FILE"}}) +
+             (names ? "" : ", which names the classes, one a line");
   }
   throw Error(ErrorKind::kUsage,
               fmt::format("the images have {} beside them, such as {}, and nothing says what they "
                           "are for",
                           kind, printable(text.filename().native())),
-              source, advice + "; the images alone: " + command + "--unlabelled");
+              source, advice + "; the images alone: " + packed({{"unlabelled", "true"}}));
 }
 
 }  // namespace

@@ -283,7 +283,7 @@ class CocoFolder final : public AnnotatedFolder {
 
   /// Refuses a layout that is not clear, with the command that says what is meant.
   [[noreturn]] void refuse(const std::string& what) const {
-    std::string command = "packhorse pack " + naming::shell_word(root().native()) + " OUT";
+    CommandCall command{"pack", {root().native(), "OUT"}, {}};
     std::string folders;
     std::vector<std::string> there;
     for (const Part& part : found_.parts) {
@@ -291,12 +291,13 @@ class CocoFolder final : public AnnotatedFolder {
       if (part.split.empty() && !found_.parts.back().split.empty()) continue;
       there.push_back(part.split);
       const std::string head = part.split.empty() ? "" : part.split + "=";
-      command += " --targets " + naming::shell_word(head + "coco:" + (root() / part.file).native());
+      command.options.emplace_back("targets", head + "coco:" + (root() / part.file).native());
       folders += (folders.empty() ? "" : ",") + head + part.folder;
     }
+    command.options.emplace_back("split_folders", folders);
     throw Error(ErrorKind::kUsage, "the folder looks like COCO's, but " + what, root(),
-                "say which files are meant: " + command + " --split-folders " +
-                    naming::shell_word(folders) + "; `source_kind=folder` packs images alone");
+                "say which files are meant: " + call(command) +
+                    "; `source_kind=folder` packs images alone");
   }
 
   CocoLayout found_;

@@ -7,6 +7,8 @@
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"
@@ -117,18 +119,20 @@ std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<HfF
 void refuse_labels_too(const fs::path& path, FolderLook& look) {
   const HfLayout found = find_hf(path, look);
   if (!found.labels) return;
-  std::string both = " --path-column file_name --label-column label";
+  const std::vector<std::string> places = {path.native(), "OUT"};
+  CommandCall both{"pack", places, {{"path_column", "file_name"}, {"label_column", "label"}}};
   for (const std::string& folder : found.folders) {
     const std::string split = folder.empty() ? "" : split_for(folder) + "=";
     const std::string file = (path / folder / kMetadata).native();
-    both += " --labels " + naming::shell_word(split + file);
-    both += " --targets " + naming::shell_word(split + "hf:" + file);
+    both.options.emplace_back("labels", split + file);
+    both.options.emplace_back("targets", split + "hf:" + file);
   }
-  const std::string command = "packhorse pack " + naming::shell_word(path.native()) + " OUT";
+  const auto alone = [&](const char* kind) {
+    return call({"pack", places, {{"source_kind", kind}}});
+  };
   throw Error(ErrorKind::kUsage, "the metadata.jsonl has labels and objects of its images", path,
-              fmt::format("take both: {0}{1}\nthe objects alone: {0} --source-kind hf\nthe labels "
-                          "alone: {0} --source-kind folder",
-                          command, both));
+              fmt::format("take both: {}\nthe objects alone: {}\nthe labels alone: {}", call(both),
+                          alone("hf"), alone("folder")));
 }
 
 }  // namespace packhorse::hf

@@ -10,6 +10,9 @@
 #include "dataset/url.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 
@@ -109,9 +112,8 @@ class PlaceFinder {
     } else {
       refuse("the split " + split + " is '" + printable(text) + "', but there is no " +
                  printable(full.native()),
-             "correct it, or give the folder that its paths are relative to as the source: "
-             "packhorse pack FOLDER OUT --targets yolo:" +
-                 printable(file_.native()));
+             "correct it, or give the folder that its paths are relative to as the source: " +
+                 call({"pack", {"FOLDER", "OUT"}, {{"targets", "yolo:" + file_.native()}}}));
     }
   }
 

@@ -18,6 +18,10 @@
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/url.h"
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_items.h"
@@ -377,11 +381,11 @@ fs::path root_of(const fs::path& file) {
   const fs::path root = fs::absolute(folder);
   if (named.empty() || path_inside(root, root, named) || !fs::is_directory(root / named, code))
     return folder;
-  const std::string there = printable((root / named).lexically_normal().native());
+  const std::string there = (root / named).lexically_normal().native();
   throw Error(ErrorKind::kUsage,
               "its path, '" + printable(named) + "', is not in the folder that it lies in", file,
-              "if the images are to be read from there, name it: packhorse pack " + there +
-                  " OUT --targets yolo:" + printable(file.native()));
+              "if the images are to be read from there, name it: " +
+                  call({"pack", {there, "OUT"}, {{"targets", "yolo:" + file.native()}}}));
 }
 
 /// Whether a file has lines for a split and for the names of classes, as only YOLO's have both, be

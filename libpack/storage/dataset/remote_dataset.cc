@@ -191,7 +191,7 @@ class RemoteDataset final : public RemoteFiles {
       ++parts_.events->damaged;
     }
     throw Error(ErrorKind::kCorrupt, "the file is not the one that the manifest names", shown(name),
-                "upload the dataset again; `packhorse inspect --verify full` checks a copy");
+                "upload the dataset again; `inspect(verify=full)` checks a copy");
   }
 
   /// False when it is not all there afterwards: others are at it, or there is no room.

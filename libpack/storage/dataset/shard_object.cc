@@ -18,10 +18,9 @@ Buffer ShardObject::fetch(ByteRange range) const {
     if (check_.fits(range, *buffer)) return buffer;
     ++parts_.events->damaged;
   }
-  throw Error(
-      ErrorKind::kCorrupt, "the storage delivers other bytes than those that were packed",
-      parts_.store->place().below(name_).shown(),
-      "upload the file again, from a copy that `packhorse inspect --verify full` finds whole");
+  throw Error(ErrorKind::kCorrupt, "the storage delivers other bytes than those that were packed",
+              parts_.store->place().below(name_).shown(),
+              "upload the file again, from a copy that `inspect(verify=full)` finds whole");
 }
 
 bool ShardObject::fits(ByteRange range, const Buffer& buffer) {

@@ -1,7 +1,6 @@
 #include "bench/request.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/resources.h"
 
@@ -10,28 +9,12 @@ namespace packhorse::bench {
 using reader::CacheState;
 using reader::Work;
 
-namespace {
-
-/// In the order of reader::order_names().
-constexpr std::array<const char*, 4> kOrders = {
-    "all samples shuffled", "large pieces in random order, mixed within a window",
-    "the first pass by windows, the others global", "in stored order"};
-
-}  // namespace
-
 const char* name_of(Work work) { return work == Work::kRead ? "read" : "decode"; }
 
 std::string place_of(const Section& section) {
   if (section.storage) return "simulated " + section.storage->name;
   if (section.cache == CacheState::kAsIs) return "from afar";
   return section.cache == CacheState::kCold ? "cold" : "warm";
-}
-
-std::string orders_text() {
-  std::string text;
-  for (std::size_t i = 0; i < kOrders.size(); ++i)
-    text += std::string(reader::order_names()[i]) + ": " + kOrders[i] + "; ";
-  return text + "default: global, and window-first or window for datasets at URLs";
 }
 
 std::vector<Section> sections_of(const Request& request) {
@@ -74,16 +57,14 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   options.max_samples = request.max_images;
   // One epoch only: a second would find in memory what the first one read.
   options.min_seconds = cold || section.storage ? 0 : request.min_seconds;
+  options.loader = request.loader;
   options.loader.workers = workers;
-  options.loader.batch_size = request.batch_size;
   options.loader.seed = static_cast<std::uint64_t>(repeat);
   choose_augment(request.augment, size_of(request.augment, request.size), options.loader);
   if (!request.pixel_steps.empty()) options.loader.pixels = request.pixel_steps;
   if (request.targets) options.loader.targets.emplace();
   options.loader.limits = request.limits;
   options.loader.tail = reader::Tail::kKeep;
-  options.loader.bad_samples = reader::BadSampleOptions::parse(request.max_bad);
-  if (request.huge_pages) options.loader.allocator = reader::huge_page_allocator();
   options.loader.order = reader::order_in(order, static_cast<std::uint64_t>(repeat));
   return options;
 }

@@ -19,17 +19,17 @@ struct Request {
   std::vector<std::string> works = {"decode"};
   std::vector<std::string> storages;  ///< to simulate
   std::vector<int> workers;           ///< empty: as many as this process may use
-  std::string order;                  ///< empty: each input's usual one
-  std::string split, metrics, max_bad = "0";
+  reader::LoaderOptions loader = {};  ///< those of its table
+  bool usual_order = true;            ///< of each input, not the loader's
+  std::string split, metrics;
   std::string augment = "crop";         ///< one of augment_names()
   reader::PixelSteps pixel_steps = {};  ///< instead of the augmentation's own, unless empty
   std::string size;                     ///< of the output; empty: the augmentation's usual one
-  std::int64_t batch_size = 64;
   std::uint64_t max_images = 0;
   double min_seconds = 0.5;
   int repeats = 3;
   ImageLimits limits = {};
-  bool cold = false, warm = false, sweep = false, huge_pages = false, json = false, quiet = false;
+  bool cold = false, warm = false, sweep = false, json = false, quiet = false;
   bool targets = false;  ///< read objects, too
   /// Whether an input lies at a URL: its first pass fetches it, unless it is to be warm.
   bool from_afar = false;
@@ -45,9 +45,6 @@ struct Section {
 const char* name_of(reader::Work work);
 /// "warm", "cold", "from afar" or "simulated nfs".
 std::string place_of(const Section& section);
-
-/// Says what each of the orders is.
-std::string orders_text();
 
 /// For each work: cold, warm, then simulated storage, as asked; if nothing is asked, warm or, where
 /// an input lies at a URL, as it is. Throws

@@ -59,7 +59,7 @@ std::vector<Run> planned(const Request& request, const Section& section, OpenInp
   for (const std::string& input : request.inputs) {
     const auto dataset = inputs.open(input);
     const reader::OrderKind order =
-        request.order.empty() ? dataset->usual_order() : reader::parse_order(request.order);
+        request.usual_order ? dataset->usual_order() : request.loader.order;
     for (const int workers : workers_of(request)) {
       runs.push_back({input,
                       dataset->format(),

@@ -57,7 +57,7 @@ Json run_json(const Request& request, const Run& run) {
       {"cache", place_of(run.section)},
       {"order", reader::name_of(run.order)},
       {"workers", run.workers},
-      {"batch_size", request.batch_size},
+      {"batch_size", request.loader.batch_size},
       {"images", pass.images},
       {"images_per_s", {{"min", rate.min}, {"median", rate.median}, {"max", rate.max}}},
       {"images_per_cpu_s", over(static_cast<double>(pass.images), pass.cpu_s)},

@@ -8,6 +8,8 @@
 
 #include "base/printable.h"
 #include "inspect/chart.h"
+#include "packhorse/base/option.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
 
@@ -112,6 +114,12 @@ std::string target_words(const TargetRecord& target) {
   return field + " of " + classes;
 }
 
+std::string options_text(const Manifest& m) {
+  std::string text;
+  for (const auto& [name, value] : recorded_options(m)) text += " " + opt(name, value);
+  return text;
+}
+
 std::string shards_text(const Manifest& m, const program::Style& style) {
   if (m.shards.size() > kShardsShown) {
     const auto [fewest, most] = std::minmax_element(
@@ -172,10 +180,9 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary,
                                m.adopted->qualified_keys ? ", keys with their shard's name" : ""));
   }
   lines.emplace_back("id", m.id());
-  lines.emplace_back("made by", m.adopted
-                                    ? fmt::format("packhorse {}: index SHARDS", m.version)
-                                    : fmt::format("packhorse {}: pack SOURCE OUT {}", m.version,
-                                                  fmt::join(recorded_options(m), " ")));
+  lines.emplace_back("made by", m.adopted ? fmt::format("packhorse {}: index SHARDS", m.version)
+                                          : fmt::format("packhorse {}: pack SOURCE OUT{}",
+                                                        m.version, options_text(m)));
   return lines;
 }
 

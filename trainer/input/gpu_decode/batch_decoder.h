@@ -20,7 +20,7 @@ inline void check_nvjpeg(nvjpegStatus_t status, const char* what) {
   if (status == NVJPEG_STATUS_SUCCESS) return;
   throw Error(ErrorKind::kUnsupported,
               fmt::format("nvJPEG failed: {} (status {})", what, static_cast<int>(status)), {},
-              "use --gpu-decode off");
+              "use `gpu_decode=off`");
 }
 
 /// A decoder on the GPU's JPEG engine if it has one, otherwise on its cores.
@@ -31,7 +31,7 @@ class NvJpeg {
     hardware_ = create(NVJPEG_BACKEND_HARDWARE);
     if (!hardware_ && !create(NVJPEG_BACKEND_GPU_HYBRID)) {
       throw Error(ErrorKind::kUnsupported, "nvJPEG does not start on this GPU", {},
-                  "use --gpu-decode off");
+                  "use `gpu_decode=off`");
     }
     check_nvjpeg(library_.stream_create(handle_, &stream_), "creating a stream");
   }

@@ -18,7 +18,7 @@ struct GpuDecoder::Impl {
 GpuDecoder::GpuDecoder(const Device& device) {
   if (!device.is_cuda()) {
     throw Error(ErrorKind::kUnsupported, "there is no GPU to decode on", {},
-                "use --gpu-decode off");
+                "use `gpu_decode=off`");
   }
   const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device.index));
   impl_ = std::make_unique<Impl>(device.index);
@@ -40,7 +40,7 @@ struct GpuDecoder::Impl {};
 
 GpuDecoder::GpuDecoder(const Device&) {
   throw Error(ErrorKind::kUnsupported, "this build of packhorse cannot decode on a GPU", {},
-              "build it where nvcc and nvJPEG's header are installed, or use --gpu-decode off");
+              "build it where nvcc and nvJPEG's header are installed, or use `gpu_decode=off`");
 }
 void GpuDecoder::upload(const reader::Batch&, const at::Tensor&) {}
 GpuDecodeCounters GpuDecoder::counters() const { return {}; }

@@ -16,7 +16,7 @@ namespace {
   const char* why = ::dlerror();
   throw Error(ErrorKind::kUnsupported,
               std::string("nvJPEG cannot be loaded: ") + (why != nullptr ? why : "unknown"), {},
-              "install it (pip install nvidia-nvjpeg, beside torch), or use --gpu-decode off");
+              "install it (pip install nvidia-nvjpeg, beside torch), or use `gpu_decode=off`");
 }
 
 template <class Function>

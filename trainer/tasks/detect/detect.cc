@@ -94,7 +94,7 @@ class Detect final : public Task {
     if (recipe.image_size % kMultiple != 0)
       throw Error(ErrorKind::kUsage,
                   fmt::format("a detector takes no pictures of {} pixels", recipe.image_size), {},
-                  fmt::format("use an --image-size that is a multiple of {}", kMultiple));
+                  fmt::format("use an `image_size=` that is a multiple of {}", kMultiple));
   }
 
   const std::vector<std::string>& classes(const reader::Dataset& dataset) const override {
@@ -104,13 +104,13 @@ class Detect final : public Task {
   void check_training(const reader::Dataset& dataset) const override {
     if (closes() && !mixes() && !family_of(recipe_).last_epochs_differ)
       throw Error(ErrorKind::kUsage, "no epoch has a mosaic, copied objects or mixup to close", {},
-                  "use --close-mosaic 0, or --mosaic, --copy-paste or --mixup");
+                  "use `close_mosaic=0`, or `mosaic=`, `copy_paste=` or `mixup=`");
     if (recipe_.copy_paste == 0 || may_have_masks(dataset)) return;
     throw Error(ErrorKind::kUsage,
                 fmt::format("there is no object to copy: none of {} samples has an outline or a "
                             "mask",
                             std::min(dataset.size(), kMostAsked)),
-                {}, "use --copy-paste 0, or pack annotations with outlines");
+                {}, "use `copy_paste=0`, or pack annotations with outlines");
   }
 
   void read_for_training(reader::LoaderOptions& options) const override {

@@ -165,7 +165,7 @@ const TargetRecord& objects_of(const reader::Dataset& dataset) {
   for (const TargetRecord& target : dataset.targets())
     if (target.kind == kObjectsTarget) return target;
   throw Error(ErrorKind::kUsage, "the dataset says nothing of objects in its pictures", {},
-              "pack it with its annotations: packhorse pack --targets (docs/annotations.md)");
+              "pack it with its annotations: `pack(targets=...)` (docs/annotations.md)");
 }
 
 /// How pictures are put into the network's input when nothing is left to chance.

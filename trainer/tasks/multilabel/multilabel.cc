@@ -25,7 +25,7 @@ const std::vector<std::string>& classes_of(const reader::Dataset& dataset) {
   for (const TargetRecord& target : dataset.targets())
     if (target.kind == kClassesTarget) return target.classes;
   throw Error(ErrorKind::kUsage, "the dataset says nothing of several classes of its pictures", {},
-              "pack it with a table of them: packhorse pack --targets classes:FILE "
+              "pack it with a table of them: `pack(targets=classes:FILE)` "
               "(docs/annotations.md)");
 }
 

@@ -50,9 +50,9 @@ std::size_t shape_of(std::uint32_t width, std::uint32_t height);
 
 Summary summarise(const PackedDataset& dataset);
 
-/// The options of `packhorse pack` that the manifest records, as they are typed, including those at
-/// their default values. What was selected from the source is not recorded. Empty when the shards
+/// The options of packing that the manifest records, and their values, including those at their
+/// defaults. What was selected from the source is not recorded. Empty when the shards
 /// were adopted.
-std::vector<std::string> recorded_options(const Manifest& manifest);
+std::vector<std::pair<std::string, std::string>> recorded_options(const Manifest& manifest);
 
 }  // namespace packhorse

@@ -13,6 +13,7 @@ struct RejectLimit {
   std::uint64_t allowed(std::uint64_t seen) const;
   /// "0", "12" or "0.5%". Throws Error(kUsage).
   static RejectLimit parse(const std::string& text);
+  std::string text() const;
 };
 
 }  // namespace packhorse

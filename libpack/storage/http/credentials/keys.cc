@@ -133,8 +133,8 @@ Credentials as_written(const CredentialFields& fields, const std::string& source
 
 [[noreturn]] void refuse_profile(const Profile& profile, const char* does) {
   throw Error(ErrorKind::kUnsupported, "the profile '" + printable(profile.name) + "' " + does, {},
-              "run `eval \"$(aws configure export-credentials --profile " +
-                  printable(profile.name) + " --format env)\"` first");
+              "run `eval \"$(aws configure export-credentials --format env --profile " +
+                  printable(profile.name) + ")\"` first");
 }
 
 }  // namespace

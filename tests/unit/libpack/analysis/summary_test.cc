@@ -91,18 +91,22 @@ TEST_CASE("summary: recorded options are those of pack") {
   manifest.compress = "zstd:3";
   manifest.shard_bytes = 256u << 20;
   manifest.seed = 7;
-  CHECK(recorded_options(manifest) ==
-        std::vector<std::string>{"--format", "f", "--image", "resize", "--short-side", "256",
-                                 "--chroma", "420", "--compress", "zstd:3", "--shard-bytes",
-                                 "256MiB", "--seed", "7"});
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  CHECK(recorded_options(manifest) == Options{{"format", "f"},
+                                              {"image", "resize"},
+                                              {"short_side", "256"},
+                                              {"chroma", "420"},
+                                              {"compress", "zstd:3"},
+                                              {"shard_bytes", "256MiB"},
+                                              {"seed", "7"}});
   manifest = {};
   manifest.format = "f";
   manifest.image = "original";
   manifest.shuffle = false;
   manifest.shard_samples = 30;
-  CHECK(recorded_options(manifest) == std::vector<std::string>{"--format", "f", "--image",
-                                                               "original", "--shard-samples", "30",
-                                                               "--no-shuffle"});
+  CHECK(recorded_options(manifest) ==
+        Options{
+            {"format", "f"}, {"image", "original"}, {"shard_samples", "30"}, {"shuffle", "false"}});
 }
 
 }  // namespace packhorse

@@ -133,15 +133,32 @@ TEST_CASE("option table: a packed dataset keeps its order unless a seed is given
 
 TEST_CASE("options in texts: shown as the program says, and as they are where it says nothing") {
   const std::string text =
-      "give `labels=FILE` or `unlabelled=true`; `h5ls -r FILE` lists, `a b=c`, `x=";
+      "give `labels=FILE` or `unlabelled=true`; `h5ls -r FILE` lists, `a b=c`, `pack(IN, limit=3)` "
+      "and `x=";
+  const CommandCall command{"pack", {"a b"}, {{"targets", "x, y"}}};
   CHECK(spelled(text) == text);
   CHECK(opt("labels", "FILE") == "`labels=FILE`");
-  spell_options([](std::string_view name, std::string_view value) {
-    return "<" + std::string(name) + "|" + std::string(value) + ">";
-  });
+  CHECK(call(command) == "pack(a b, targets=x, y)");
+  static constexpr OptionSpelling kAngles = {[](std::string_view name, std::string_view value) {
+                                               return "<" + std::string(name) + "|" +
+                                                      std::string(value) + ">";
+                                             },
+                                             [](const CommandCall& one) {
+                                               std::string all = one.command;
+                                               for (const std::string& argument : one.arguments)
+                                                 all += " " + argument;
+                                               for (const auto& [name, value] : one.options)
+                                                 all += " " + opt(name, value);
+                                               return all;
+                                             }};
+  spell_options(&kAngles);
   const std::string shown = spelled(text), named = opt("limit"), twice = spelled("``limit=``");
+  const std::string called = call(command);
   spell_options(nullptr);
-  CHECK(shown == "give <labels|FILE> or <unlabelled|true>; `h5ls -r FILE` lists, `a b=c`, `x=");
+  CHECK(shown ==
+        "give <labels|FILE> or <unlabelled|true>; `h5ls -r FILE` lists, `a b=c`, "
+        "`pack IN <limit|3>` and `x=");
   CHECK(named == "<limit|>");
   CHECK(twice == "`<limit|>`");
+  CHECK(called == "pack a b <targets|x, y>");
 }

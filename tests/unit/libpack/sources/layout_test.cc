@@ -36,11 +36,14 @@ SourceContents contents_of(const Names& paths) {
 class AsTyped {
  public:
   AsTyped() {
-    spell_options([](std::string_view name, std::string_view value) {
-      std::string text = "--" + std::string(name);
-      std::replace(text.begin(), text.end(), '_', '-');
-      return value.empty() ? text : text + " " + naming::shell_word(std::string(value));
-    });
+    static constexpr OptionSpelling kTyped = {
+        [](std::string_view name, std::string_view value) {
+          std::string text = "--" + std::string(name);
+          std::replace(text.begin(), text.end(), '_', '-');
+          return value.empty() ? text : text + " " + naming::shell_word(std::string(value));
+        },
+        [](const CommandCall& command) { return command.command; }};
+    spell_options(&kTyped);
   }
   ~AsTyped() { spell_options(nullptr); }
 };

@@ -1,9 +1,12 @@
 #include "packhorse/trainer/recipe/recipe.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "models/archs.h"
 #include "recipe/recipe_json.h"
+#include "recipe/recipe_table.h"
 #include "support/support.h"
 
 using namespace packhorse;
@@ -63,6 +66,24 @@ TEST_CASE("recipe: those from before pixel steps had a text mean the same steps"
         "RandomErasing(p=0.25)");
 }
 
+TEST_CASE("recipe: each setting is what its text says, and has a place of its own in the JSON") {
+  Recipe recipe = default_recipe(find_arch("resnet50"));
+  recipe.pixel_steps = "RandomErasing(0.25)";
+  std::set<std::string_view> names, keys;
+  for (const RecipeOption& setting : recipe_options()) {
+    CAPTURE(setting.name);
+    RecipeChoices choices;
+    setting.set(choices, {setting.text_in(recipe)});
+    Recipe other;
+    setting.choose(choices, other);
+    CHECK(setting.text_in(other) == setting.text_in(recipe));
+    CHECK(setting.text(choices) == setting.text_in(recipe));
+    CHECK(names.insert(setting.name).second);
+    CHECK(keys.insert(setting.key).second);
+  }
+  CHECK(nlohmann::json(recipe).size() == keys.size());
+}
+
 TEST_CASE("recipe: nonsense is a usage error") {
   const Recipe base = default_recipe(find_arch("smallnet"));
   RecipeChoices choices;
@@ -75,6 +96,8 @@ TEST_CASE("recipe: nonsense is a usage error") {
   SUBCASE("negative Mixup") { choices.mixup_alpha = -1; }
   SUBCASE("too much colour") { choices.pixel_steps = "ColorJitter(hue=3)"; }
   SUBCASE("a picture of one pixel") { choices.image_size = 1; }
+  SUBCASE("a rate of nothing") { choices.lr = 0; }
+  SUBCASE("a rate that is no number") { choices.lr = std::nan(""); }
   CHECK(test::kind_of_error([&] { resolve(choices, base); }) == ErrorKind::kUsage);
 }
 

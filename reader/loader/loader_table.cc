@@ -1,0 +1,194 @@
+#include "loader/loader_table.h"
+
+#include "base/option_values.h"
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+using Value = LoaderOption::Value;
+namespace values = option_values;
+
+constexpr std::pair<std::string_view, PixelType> kTypes[] = {{"uint8", PixelType::kUint8},
+                                                             {"uint16", PixelType::kUint16},
+                                                             {"float32", PixelType::kFloat32},
+                                                             {"float16", PixelType::kFloat16}};
+
+template <class Member>
+constexpr Value plain(Member member) {
+  return values::plain<LoaderOptions>(member);
+}
+
+constexpr Value kTypeName = values::choice<LoaderOptions, kTypes>(PACKHORSE_MEMBER(format.type));
+
+/// Colours have no 16 bits: of all bands.
+constexpr Value kType = {
+    [](LoaderOptions& options, const OptionValues& given, const Option& option) {
+      kTypeName.set(options, given, option);
+      if (options.format.type == PixelType::kUint16) options.bands.emplace();
+    },
+    kTypeName.text};
+
+constexpr Value kBands = {
+    [](LoaderOptions& options, const OptionValues& given, const Option& option) {
+      options.bands.emplace();
+      if (given.front() == "all") return;
+      for (const double number : values::numbers_of(given.front(), option)) {
+        const int band = number >= 0 && number <= 254 ? static_cast<int>(number) : -1;
+        if (band != number)
+          values::refuse(option, given.front(),
+                         "give \"all\", or the numbers of bands, counted from 0 to 254");
+        options.bands->numbers.push_back(band);
+      }
+    },
+    [](const LoaderOptions& options) {
+      if (!options.bands) return std::string();
+      std::string text;
+      for (const int band : options.bands->numbers)
+        text += (text.empty() ? "" : ",") + std::to_string(band);
+      return text.empty() ? "all" : text;
+    }};
+
+constexpr Value kMixedBits = {
+    [](LoaderOptions& options, const OptionValues&, const Option& option) {
+      if (!options.bands)
+        throw Error(ErrorKind::kUsage, opt(option.name) + " is about bands", {}, "give `bands=`");
+      options.bands->mixed_bits = true;
+    },
+    [](const LoaderOptions& options) {
+      return std::string(options.bands && options.bands->mixed_bits ? "given" : "");
+    }};
+
+constexpr Value kHugePages = {[](LoaderOptions& options, const OptionValues&, const Option&) {
+                                options.allocator = huge_page_allocator();
+                              },
+                              [](const LoaderOptions& options) {
+                                return std::string(options.allocator.allocate ? "given" : "");
+                              }};
+
+constexpr Value kMaxBad = {[](LoaderOptions& options, const OptionValues& given, const Option&) {
+                             options.bad_samples = BadSampleOptions::parse(given.front());
+                           },
+                           [](const LoaderOptions& options) {
+                             const BadSampleOptions& bad = options.bad_samples;
+                             return bad.policy == BadSamplePolicy::kFail ? "0" : bad.limit.text();
+                           }};
+
+template <auto kGiven, class Member>
+constexpr Value instead(Member member) {
+  return values::instead<LoaderOptions, kGiven>(member);
+}
+
+}  // namespace
+
+std::span<const LoaderOption> loader_options() {
+  using enum Option::Kind;
+  static const std::vector<LoaderOption> kTable = {
+      {{.name = "batch_size",
+        .help = "Images per batch",
+        .kind = kInteger,
+        .least = 1,
+        .most = 1u << 20,
+        .shows_default = true},
+       plain(PACKHORSE_MEMBER(batch_size))},
+      {{.name = "order",
+        .help = "global: any sample may come next; window: large reads, mixed within 256 MiB, for "
+                "disks and network storage; window-first: the first epoch by windows, the others "
+                "global; sequential: as stored; default: global, and for datasets at URLs "
+                "window-first, or window where no cache holds them",
+        .kind = kChoice,
+        .choices = values::words_of<order_names>},
+       values::named<LoaderOptions, order_names>(PACKHORSE_MEMBER(order))},
+      {{.name = "shuffle",
+        .help = "The same as `order=sequential`",
+        .kind = kOff,
+        .off = "sequential",
+        .excludes = {"order"}},
+       instead<OrderKind::kSequential>(PACKHORSE_MEMBER(order))},
+      {{.name = "seed",
+        .help = "Seed of the order, and of what is done to the samples",
+        .kind = kInteger,
+        .shows_default = true},
+       plain(PACKHORSE_MEMBER(seed))},
+      {{.name = "drop_last",
+        .help = "Leave out a last, short batch. Otherwise it is delivered, and with several ranks "
+                "filled up with samples of the epoch's start, so that all ranks have the same "
+                "number of batches",
+        .kind = kFlag},
+       instead<Tail::kDrop>(PACKHORSE_MEMBER(tail))},
+      {{.name = "workers",
+        .help = "Reader threads; -1: one for each CPU this process may use; 0: none, batches are "
+                "made by the thread that takes them",
+        .kind = kInteger,
+        .least = -1,
+        .most = 1024,
+        .shows_default = true},
+       plain(PACKHORSE_MEMBER(workers))},
+      {{.name = "slots",
+        .help = "Batches in memory: ready, in the making, or with whoever takes them",
+        .kind = kInteger,
+        .least = 2,
+        .most = 65536,
+        .shows_default = true},
+       plain(PACKHORSE_MEMBER(slots))},
+      {{.name = "rank",
+        .help = "Which of `world_size=` processes this is, counted from 0; default: "
+                "torch.distributed's, or RANK and WORLD_SIZE of the environment",
+        .kind = kInteger},
+       plain(PACKHORSE_MEMBER(rank))},
+      {{.name = "world_size",
+        .help = "Processes that share each epoch; default: as for `rank=`",
+        .kind = kInteger,
+        .least = 1},
+       plain(PACKHORSE_MEMBER(world))},
+      {{.name = "max_bad",
+        .help = "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more is an "
+                "error",
+        .kind = kScalar,
+        .shows_default = true},
+       kMaxBad},
+      {{.name = "huge_pages", .help = "Keep batches in memory pages of 2 MiB", .kind = kFlag},
+       kHugePages},
+      {{.name = "dtype",
+        .help = "Type of the images' numbers: uint8, 0 to 255; float32 or float16, scaled to 0..1; "
+                "uint16, 0 to 65535, of all bands, or those of `bands=`",
+        .kind = kChoice,
+        .choices = values::words<kTypes>,
+        .shows_default = true},
+       kType},
+      {{.name = "mean",
+        .help = "Three numbers, or one for each band: with `std=`, normalise floating-point images "
+                "by (x / 255 - mean) / std. Bit for bit what torchvision's ToTensor() and "
+                "Normalize() make of the pixels; float16 is that, rounded",
+        .kind = kNumbers},
+       plain(PACKHORSE_MEMBER(format.mean))},
+      {{.name = "std", .help = "The same for the standard deviation", .kind = kNumbers},
+       plain(PACKHORSE_MEMBER(format.deviation))},
+      {{.name = "channels_last",
+        .help =
+            "How images lie in memory, and the shape of arrays: interleaved pixels, unless this "
+            "is off; packhorse.Batch has the four cases",
+        .kind = kOff,
+        .off = "planes"},
+       instead<PixelLayout::kPlanes>(PACKHORSE_MEMBER(format.layout))},
+      {{.name = "bands",
+        .help = "The samples as they are stored, instead of colours of 8 bits: all, or bands, "
+                "counted from 0. Floats are as they are stored, integers of 16 bits are 0..1 of "
+                "65535 as float32. All images must have these bands, and as many bits. No "
+                "ColorJitter and the like",
+        .kind = kNumbers},
+       kBands},
+      {{.name = "mixed_bits",
+        .help = "With `bands=`: take images of 8 and 16 bits together",
+        .kind = kFlag},
+       kMixedBits},
+      {{.name = "close_mosaic_from",
+        .help = "From this epoch on, samples are of one picture: no mosaic, copy_paste or mixup",
+        .kind = kInteger},
+       plain(PACKHORSE_MEMBER(close_mosaic_from))},
+  };
+  return kTable;
+}
+
+}  // namespace packhorse::reader

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "packhorse/base/option.h"
+#include "base/option.h"
 #include "reports/reports.h"
 
 namespace packhorse {

@@ -12,7 +12,6 @@
 #include "labels/text_file.h"
 #include "listing/names.h"
 #include "loader/loader_table.h"
-#include "packhorse/labels/class_file.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/storage/remote.h"
 #include "storage/dataset/remote_table.h"

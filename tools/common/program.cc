@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "base/byte_size.h"
+#include "base/option.h"
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "base/process.h"
@@ -30,12 +31,6 @@
 #include "common/terminal.h"
 #include "help/help_files.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/output_file.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/base/process.h"
-#include "packhorse/base/secrets.h"
-#include "packhorse/base/stop.h"
 
 namespace packhorse::program {
 

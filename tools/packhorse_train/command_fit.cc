@@ -4,14 +4,13 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/option.h"
 #include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
 #include "common/remote.h"
 #include "common/terminal.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/fit.h"
 #include "recipe_options.h"
 

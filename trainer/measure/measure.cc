@@ -8,11 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/option.h"
 #include "codecs/image_header.h"
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/codecs/image_header.h"
 #include "packhorse/reader/dataset.h"
 #include "tasks/task.h"
 

@@ -4,9 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/option.h"
 #include "measure/measure.h"
-#include "packhorse/base/option.h"
-#include "packhorse/trainer/measure/measure.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/option.h"
 #include "base/printable.h"
 #include "models/archs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe/recipe_table.h"
 #include "train/run_state.h"

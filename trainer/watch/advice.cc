@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "packhorse/base/option.h"
+#include "base/option.h"
 
 namespace packhorse::trainer {
 namespace {

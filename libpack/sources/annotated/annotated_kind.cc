@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "annotations/sample_targets.h"
+#include "base/option.h"
 #include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/codecs/image_header.h"
-#include "packhorse/sources/source.h"
 #include "packhorse/targets/objects.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/source.h"

@@ -4,11 +4,10 @@
 #include <algorithm>
 
 #include "annotations/hf_metadata.h"
+#include "base/option.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
 #include "sources/kinds.h"
 #include "sources/layout/folder_roles.h"

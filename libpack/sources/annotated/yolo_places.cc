@@ -6,13 +6,11 @@
 #include <memory>
 
 #include "base/ascii.h"
+#include "base/option.h"
 #include "base/printable.h"
 #include "dataset/url.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
-#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 

@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/option.h"
 #include "base/printable.h"
 #include "inspect/chart.h"
-#include "packhorse/base/option.h"
-#include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
 

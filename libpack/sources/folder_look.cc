@@ -29,20 +29,24 @@ void FolderLook::read_on(const fs::path& path, Folder& folder,
     kept_ -= folder.entries.size();
     folders_.erase(path.native());
   };
+  bool all_kept = true;
   while (!code && *folder.next != fs::directory_iterator()) {
-    if (kept_ >= most_kept_) {
-      forget();
-      return packhorse::look_in(path, look);
+    const fs::directory_entry entry = **folder.next;
+    if (kept_ < most_kept_) {
+      folder.entries.push_back(entry);
+      ++kept_;
+    } else {
+      all_kept = false;
     }
-    folder.entries.push_back(**folder.next);
-    ++kept_;
-    const bool go_on = look(folder.entries.back());
+    const bool go_on = look(entry);
     folder.next->increment(code);
-    if (!go_on && code) forget();
-    if (!go_on) return;
+    if (go_on) continue;
+    if (code || !all_kept) forget();
+    return;
   }
-  if (!code) return;
+  if (!code && all_kept) return;
   forget();
+  if (!code) return;
   if (code != std::errc::interrupted) throw_code(code, "list", path);
   packhorse::look_in(path, look);
 }

@@ -36,7 +36,7 @@ constexpr Value kBands = {
       if (given.front() == "all") return;
       for (const double number : values::numbers_of(given.front(), option)) {
         const int band = number >= 0 && number <= 254 ? static_cast<int>(number) : -1;
-        if (band != number)
+        if (band < 0 || band != number)
           values::refuse(option, given.front(),
                          "give \"all\", or the numbers of bands, counted from 0 to 254");
         options.bands->numbers.push_back(band);

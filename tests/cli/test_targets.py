@@ -414,5 +414,5 @@ def test_objects_in_shards_are_adopted(few, packed, tmp_path):
     assert beyond.code == DAMAGE and "an object's class is none of those given" in beyond.err
     packhorse("pack", few / "photos", tmp_path / "bare", "--format=wds", "--unlabelled")
     bare = run("index", tmp_path / "bare/shard-000000.tar", "--out", tmp_path / "x", records)
-    assert bare.code == USAGE and "pack them: packhorse pack SHARDS OUT --targets" in bare.err
+    assert bare.code == USAGE and "pack them: `packhorse pack SHARDS OUT --targets" in bare.err
     assert not (tmp_path / "x").exists() and not (tmp_path / "beyond").exists()

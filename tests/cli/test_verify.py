@@ -248,11 +248,11 @@ def test_what_was_damaged_before_it_was_packed_is_found_and_not_sent_to_a_repair
     result = run("inspect", out, "--verify", "full", "--decode")
     assert result.code == DAMAGE and "images of the dataset cannot be decoded" in result.err, result
     assert "7 images decoded" in result.out, result
-    assert "`pack --decode`" in result.err and "packhorse repair" not in result.err, result
+    assert "`packhorse pack --decode`" in result.err and "packhorse repair" not in result.err, result
     # Repair mends damage to the dataset's own bytes, and keeps the bytes of a source that was damaged itself.
     flip_byte(out / "shard-000000.tar", 3)
     both = run("inspect", out, "--verify", "full", "--decode")
-    for words in ("the dataset is damaged", "packhorse repair DATASET SOURCE", "`pack --decode`"):
+    for words in ("the dataset is damaged", "packhorse repair DATASET SOURCE", "`packhorse pack --decode`"):
         assert words in both.err, both
     assert "made again" in packhorse("repair", out, source).out
     # The advice works.

@@ -117,7 +117,7 @@ def test_measure_packs_bands(data, tmp_path):
         (["--channels", "3"], "other bands than the 3 that are wanted: 5 bands of 16 bits"),
         ([], "some of its images cannot be decoded here: TIFF of 5 bands that are no colours"),
         (["--channels", "5", "--pixel-steps", "ColorJitter(0.2)"], "not with --channels"),
-        (["--channels", "300"], "1 to 255 channels"),
+        (["--channels", "300"], "0 to 255"),
     ],
 )
 def test_what_does_not_fit_is_refused(data, tmp_path, options, words):

@@ -16,6 +16,7 @@
 #include "packhorse/trainer/recipe/recipe.h"
 #include "packhorse/trainer/train/model_file.h"
 #include "packhorse/trainer/watch/watch_options.h"
+#include "recipe/recipe_table.h"
 
 namespace packhorse::trainer {
 

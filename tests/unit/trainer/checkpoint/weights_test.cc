@@ -76,7 +76,7 @@ TEST_CASE("weights: a head of other classes stays new when told to, and is refus
   const at::Tensor before = model->named_parameters()["features.0.weight"].detach().clone();
   const std::string message = message_of([&] { load_weights(*model, directory / "w.pt"); });
   CHECK(message.find("'fc.bias' (1000, not 4)") != std::string::npos);
-  CHECK(message.find("--new-head") != std::string::npos);
+  CHECK(message.find("`new_head=`") != std::string::npos);
   CHECK(model->named_parameters()["features.0.weight"].equal(before));  // nothing was changed
   const auto kept = load_weights(*model, directory / "w.pt", {Head::kNew}).kept;
   CHECK(kept == std::vector<std::string>{"fc.weight", "fc.bias"});
@@ -106,7 +106,7 @@ TEST_CASE("weights: missing, unexpected and misshapen tensors are named, some of
         std::string::npos);
   CHECK(message.find("with another shape: 'fc.weight' (4x128, not 4x512)") != std::string::npos);
   CHECK(message.find("not in the network: 'features.0.weight', ") != std::string::npos);
-  CHECK(message.find("--arch") != std::string::npos);
+  CHECK(message.find("`arch=") != std::string::npos);
 }
 
 TEST_CASE("weights: norms without num_batches_tracked are taken, as PyTorch takes them") {
@@ -156,7 +156,7 @@ TEST_CASE("weights: those for BGR from 0 to 255 are converted, of networks that 
   const auto load_other = [&] {
     load_weights(*other, directory / "s.pt", {.pixels = PixelKind::kBgr255});
   };
-  CHECK(message_of(load_other).find("leave out --bgr-weights") != std::string::npos);
+  CHECK(message_of(load_other).find("leave out `bgr_weights=`") != std::string::npos);
   const auto load_misfit = [&] {
     load_weights(*model, directory / "s.pt", {.pixels = PixelKind::kBgr255});
   };

@@ -30,7 +30,7 @@ TEST_CASE("device: memory that is full says what for, and what to do") {
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(std::string(error.what()).starts_with("memory is full, with 32 pictures"));
-    CHECK(error.advice().find("--accumulate") != std::string::npos);
+    CHECK(error.advice().find("`accumulate=`") != std::string::npos);
   }
 }
 

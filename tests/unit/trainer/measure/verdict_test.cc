@@ -182,7 +182,7 @@ TEST_CASE("verdict: a device that never waits is the limit") {
   const auto sentences = verdict(made_up({five(1, 0.004), five(1, 0.001)}));
   REQUIRE(sentences.size() == 2);
   says(sentences[0], "From the page cache: the device is the limit");
-  says(sentences[1], "--image resize");
+  says(sentences[1], "`image=resize`");
 }
 
 TEST_CASE("I/O speedup: of what was packed as it is, storage first, as far as it is told") {

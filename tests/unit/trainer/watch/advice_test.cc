@@ -41,18 +41,18 @@ LoadFacts facts_of(const Case& c) {
 // clang-format off
 const Case kCases[] = {
     {"5 % is fine", std::nullopt, "", 0.05, 4, 4, false, "original", 10, 300, 0, 100},
-    {"no workers", Remedy::kWorkers, "--workers -1", 0.6, 0, 4, false, "original", 5, 50, 0, 100},
-    {"few workers", Remedy::kWorkers, "use --workers 16", 0.3, 4, 16, false, "original", 10, 390, 0, 100},
+    {"no workers", Remedy::kWorkers, "`workers=-1`", 0.6, 0, 4, false, "original", 5, 50, 0, 100},
+    {"few workers", Remedy::kWorkers, "use `workers=16`", 0.3, 4, 16, false, "original", 10, 390, 0, 100},
     {"a slow folder", Remedy::kPack, "packhorse pack", 0.3, 4, 4, true, "original", 300, 100, 0, 100},
-    {"a folder that decodes", Remedy::kSmallerImages, "--image roi", 0.3, 4, 4, true, "original", 50, 350, 0, 100},
+    {"a folder that decodes", Remedy::kSmallerImages, "`image=roi`", 0.3, 4, 4, true, "original", 50, 350, 0, 100},
     {"slow storage", Remedy::kStorage, "faster storage", 0.2, 8, 4, false, "original", 300, 100, 0, 100},
-    {"slow storage, few workers", Remedy::kStorage, "--order window", 0.2, 2, 4, false, "roi", 150, 50, 0, 100},
+    {"slow storage, few workers", Remedy::kStorage, "`order=window`", 0.2, 2, 4, false, "roi", 150, 50, 0, 100},
     {"large raw pixels", Remedy::kFewerBytes, "instead of raw", 0.2, 4, 4, false, "raw", 300, 90, 0, 190},
-    {"decoding whole photos", Remedy::kSmallerImages, "--image roi", 0.4, 4, 4, false, "original", 10, 390, 0, 110},
-    {"decoding roi", Remedy::kSmallerImages, "--image resize", 0.4, 4, 4, false, "roi", 10, 390, 0, 110},
-    {"decoding on a GPU's machine", Remedy::kGpuDecode, "--gpu-decode", 0.4, 4, 4, false, "original", 10, 390, 0, 110, true},
+    {"decoding whole photos", Remedy::kSmallerImages, "`image=roi`", 0.4, 4, 4, false, "original", 10, 390, 0, 110},
+    {"decoding roi", Remedy::kSmallerImages, "`image=resize`", 0.4, 4, 4, false, "roi", 10, 390, 0, 110},
+    {"decoding on a GPU's machine", Remedy::kGpuDecode, "`gpu_decode=auto`", 0.4, 4, 4, false, "original", 10, 390, 0, 110, true},
     {"decoding small pictures", Remedy::kCpus, "more CPUs", 0.4, 4, 4, false, "original", 10, 390, 0, 2},
-    {"decoding resized pictures", Remedy::kCpus, "--image-size", 0.4, 4, 4, false, "resize", 10, 390, 0, 20},
+    {"decoding resized pictures", Remedy::kCpus, "`image_size=`", 0.4, 4, 4, false, "resize", 10, 390, 0, 20},
     {"idle workers", Remedy::kLongerEpochs, "first batches", 0.2, 4, 4, false, "original", 10, 90, 300, 110},
 };
 // clang-format on
@@ -83,7 +83,7 @@ TEST_CASE("advice: slow reading from afar speaks of the cache, and not of other 
     const auto advice = advise(facts);
     REQUIRE(advice);
     CHECK(advice->remedy == Remedy::kStorage);
-    CHECK((advice->sentence.find("--cache-size") != std::string::npos) == afar);
+    CHECK((advice->sentence.find("`cache_size=`") != std::string::npos) == afar);
     CHECK((advice->sentence.find("faster storage") != std::string::npos) == !afar);
   }
 }

@@ -82,7 +82,7 @@ TEST_CASE("metrics server: a port in use and a foreign address are errors that s
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::kExists);
     CHECK(contains(error.what(), std::to_string(server.port())));
-    CHECK(contains(error.advice(), "--metrics-port"));
+    CHECK(contains(error.advice(), "`metrics_port="));
   }
   CHECK(test::kind_of_error([] { const MetricsServer foreign("192.0.2.1", 0); }) ==
         ErrorKind::kExists);

@@ -124,7 +124,7 @@ TEST_CASE("watch: an epoch that waited for data brings advice, each only once") 
   }
   REQUIRE(toy.notes.size() == 1);
   CHECK(toy.notes[0].find("40 % of the time") != std::string::npos);
-  CHECK(toy.notes[0].find("--workers") != std::string::npos);
+  CHECK(toy.notes[0].find("`workers=") != std::string::npos);
   watch.on_epoch(slow_epoch());  // there is no loader to judge by
   CHECK(toy.notes.size() == 1);
 }

@@ -91,7 +91,8 @@ TEST_CASE("credentials: a profile that needs more than keys says how to come by 
     CAPTURE(setting);
     world.files["/home/me/.aws/config"] = std::string("[default]\n") + setting;
     CHECK(test::kind_of_error([&] { profile_keys(world); }) == ErrorKind::kUnsupported);
-    CHECK(says(error_of([&] { profile_keys(world); }), "export-credentials --profile default"));
+    CHECK(says(error_of([&] { profile_keys(world); }),
+               "export-credentials --format env --profile default"));
   }
 }
 

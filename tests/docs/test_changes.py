@@ -15,7 +15,7 @@ def tree(tmp_path):
     (tmp_path / "scripts").mkdir()
     shutil.copy(ROOT / "scripts/changes", tmp_path / "scripts/changes")
     put(tmp_path / "CHANGELOG.md", LOG)
-    put(tmp_path / "CMakeLists.txt", "project(packhorse VERSION 0.2.0 LANGUAGES CXX)\n")
+    put(tmp_path / "libpack/include/packhorse/version.h", '#define PACKHORSE_VERSION "0.2.0"\n')
     return tmp_path
 
 
@@ -38,7 +38,7 @@ def test_a_release_moves_the_notes_by_kind_into_the_log(tree):
 
 
 def test_a_version_is_released_once(tree):
-    put(tree / "CMakeLists.txt", "project(packhorse VERSION 0.1.0 LANGUAGES CXX)\n")
+    put(tree / "libpack/include/packhorse/version.h", '#define PACKHORSE_VERSION "0.1.0"\n')
     put(tree / "changes/a.new.md", "- x\n")
     done = changes(tree, "--release")
     assert done.returncode == 1 and "raise the version in CMakeLists.txt" in done.stderr

@@ -36,7 +36,7 @@ run("${work}/by_pkg_config" "${SOURCE}/../../samples/shapes" "${work}/packed_aga
 run(pkg-config --exists --print-errors "packhorse = ${VERSION}")
 
 if(TRAINER)
-  build(trainer -DHEADERS=ON)
+  build(trainer -DHEADERS=ON "-DTORCH_SITE=${TORCH_SITE}")
   run("${work}/prefix/bin/packhorse-train" measure --folder "${SOURCE}/../../samples/shapes" --packed "${work}/packed/train"
       --arch smallnet --image-size 32 --batch-size 16 --repeats 1 --max-seconds 0.1 --steps 2 --workers 1)
 endif()

@@ -443,7 +443,7 @@ void add_receipt(const Seeds& seeds, const fs::path& scratch) {
   outcome.record = {"none", "none", 0, 0, 3, 4, "ab", "cd"};
   outcome.bytes_in = 5;
   outcome.notes = {{"kept", 1}};
-  outcome.rejects = {{"a.jpg", "empty"}};
+  outcome.rejects = {{"a.jpg", Reason::kEmptyFile}};
   const fs::path file = scratch / "receipt";
   write_receipt(file, "inputs", outcome);
   seeds.put("receipt", "good", read_text(file));

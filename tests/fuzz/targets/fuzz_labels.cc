@@ -17,11 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LabelFile labels(file.path(), classes);
     for (const std::string_view path : {"a.jpg", "b/a.jpg", "c/d.png"}) labels.mark(path);
     for (const std::string_view path : {"a.jpg", "b/a.jpg", "c/d.png"}) {
-      std::string reason;
-      const auto label = labels.take(path, reason);
+      Problem problem;
+      const auto label = labels.take(path, problem);
       fuzz::promise(label
                         ? *label >= 0 && static_cast<std::size_t>(*label) < labels.classes().size()
-                        : !reason.empty(),
+                        : !problem.empty(),
                     "a label is one of the classes, or there is a reason");
     }
     std::vector<std::string> notes;

@@ -24,9 +24,9 @@ void look_at(const std::filesystem::path& path, std::vector<std::string> classes
     const ListRow again = list.row_at(known.offset);
     fuzz::promise(again.path == known.path && again.label == known.label,
                   "a row is the same when it is read again");
-    std::string reason;
-    const bool labelled = names.label(known.label, reason).has_value();
-    fuzz::promise(labelled || !reason.empty(), "a label is one, or there is a reason");
+    Problem problem;
+    const bool labelled = names.label(known.label, problem).has_value();
+    fuzz::promise(labelled || !problem.empty(), "a label is one, or there is a reason");
     if (!known.problem.empty()) continue;
     const std::string inside = "/" + paths.stored(paths.place(known.path)) + "/";
     fuzz::promise(inside.find("/../") == std::string::npos, "a stored path leads nowhere else");

@@ -10,6 +10,10 @@ namespace packhorse {
 
 namespace fs = std::filesystem;
 
+namespace {
+constexpr std::size_t kMostOpen = 16;  // folders
+}  // namespace
+
 void FolderLook::look_in(const fs::path& path,
                          const std::function<bool(const fs::directory_entry&)>& look) {
   if (kept_ >= most_kept_ && !folders_.contains(path.native()))
@@ -25,6 +29,8 @@ void FolderLook::read_on(const fs::path& path, Folder& folder,
                          const std::function<bool(const fs::directory_entry&)>& look) {
   std::error_code code;
   if (!folder.next) folder.next.emplace(path, code);
+  if (folder.open) --open_;
+  folder.open = false;
   const auto forget = [&] {
     kept_ -= folder.entries.size();
     folders_.erase(path.native());
@@ -41,7 +47,9 @@ void FolderLook::read_on(const fs::path& path, Folder& folder,
     const bool go_on = look(entry);
     folder.next->increment(code);
     if (go_on) continue;
-    if (code || !all_kept) forget();
+    if (code || !all_kept || open_ == kMostOpen) return forget();
+    folder.open = true;
+    ++open_;
     return;
   }
   if (!code && all_kept) return;

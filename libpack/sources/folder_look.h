@@ -13,8 +13,8 @@ namespace packhorse {
 
 /// Looks into folders for all kinds of sources that may be meant. A folder is read when somebody
 /// first asks for it, and as far as somebody wants to see; what was read is shown to the next one
-/// without reading it again. The entries of large folders are not kept: those are read again. One
-/// thread.
+/// without reading it again. Entries of large folders are not kept, and few folders stay open that
+/// were read in part: the others are read again. One thread.
 class FolderLook {
  public:
   /// `most_kept`: entries, of all folders together.
@@ -37,6 +37,7 @@ class FolderLook {
   struct Folder {
     std::deque<std::filesystem::directory_entry> entries;     ///< those that were read
     std::optional<std::filesystem::directory_iterator> next;  ///< behind them; unset: none was read
+    bool open = false;                                        ///< read in part
   };
   std::vector<std::string> names_in(const std::filesystem::path& folder, bool folders);
   void read_on(const std::filesystem::path& path, Folder& folder,
@@ -44,7 +45,7 @@ class FolderLook {
 
   std::size_t most_kept_;
   std::map<std::string, Folder> folders_;  ///< by path
-  std::size_t kept_ = 0;
+  std::size_t kept_ = 0, open_ = 0;
 };
 
 }  // namespace packhorse

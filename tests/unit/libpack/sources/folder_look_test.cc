@@ -50,6 +50,22 @@ TEST_CASE("folder look: what is not kept is read again, and nothing is shown twi
   CHECK(shown(look, folder.path()).size() == 5);
 }
 
+TEST_CASE("folder look: folders that are read in part do not use up the open files") {
+  const TemporaryDirectory folder;
+  for (int i = 0; i < 100; ++i)
+    for (const char* name : {"a.jpg", "b.jpg"}) put(folder / std::to_string(i) / name, "");
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const auto before = open_files();
+  FolderLook look;
+  for (int i = 0; i < 100; ++i) CHECK(look.holds_image_names(folder / std::to_string(i)));
+  CHECK(open_files() < before + 50);
+  for (int i = 0; i < 100; ++i)
+    CHECK(look.files_in(folder / std::to_string(i)) == std::vector<std::string>{"a.jpg", "b.jpg"});
+  CHECK(open_files() == before);
+}
+
 TEST_CASE("folder look: names are sorted, apart from hidden ones; a file holds none") {
   const TemporaryDirectory folder;
   for (const char* name : {"z.jpg", ".hidden", "sub/x"}) put(folder / name, "");

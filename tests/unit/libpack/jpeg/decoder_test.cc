@@ -105,7 +105,7 @@ TEST_CASE("jpeg decoder: progressive pictures have libjpeg's pixels, whole and i
     CAPTURE(sampling.v);
     CAPTURE(sampling.components);
     for (int width = 1; width <= 40; width += 3) {
-      for (int height = 1 + width % kStride; height <= 40; height += kStride) {
+      for (int height = 1 + width % kEvery; height <= 40; height += kEvery) {
         CAPTURE(width);
         CAPTURE(height);
         const auto variant = static_cast<unsigned>(width * 41 + height);

@@ -20,12 +20,12 @@ using packhorse::test::photos;
 /// depend on sizes rather than on values: with it, loops look at every sixteenth.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-inline constexpr int kStride = 16;
+inline constexpr int kEvery = 16;
 #else
-inline constexpr int kStride = 1;
+inline constexpr int kEvery = 1;
 #endif
 #else
-inline constexpr int kStride = 1;
+inline constexpr int kEvery = 1;
 #endif
 
 /// Decodes to RGB with our decoder; nothing where it refuses. Checks that only the window is

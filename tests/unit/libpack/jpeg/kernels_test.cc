@@ -127,7 +127,7 @@ TEST_CASE("jpeg kernels: every colour there is becomes the plain one's") {
     Samples ours(3 * kRow), plain(3 * kRow);
     int wrong = 0;
     for (int b = 0; b < 256; ++b) {
-      for (int r = b % kStride; r < 256; r += kStride) {
+      for (int r = b % kEvery; r < 256; r += kEvery) {
         std::fill(cb.begin(), cb.end(), static_cast<std::uint8_t>(b));
         std::fill(cr.begin(), cr.end(), static_cast<std::uint8_t>(r));
         kernels.ycc_to_rgb(y.data(), cb.data(), cr.data(), kRow, ours.data());

@@ -75,6 +75,12 @@ void refuse_both(const Option& option, const GivenOptions& given) {
   }
 }
 
+std::string shell_command(std::string_view command) {
+  constexpr std::array<std::string_view, 5> kTrains = {"fit", "eval", "detect", "measure", "sweep"};
+  const bool trains = std::ranges::find(kTrains, command) != kTrains.end();
+  return (trains ? "packhorse-train " : "packhorse ") + std::string(command);
+}
+
 std::string opt(std::string_view name, std::string_view value) {
   if (const OptionSpelling* const spelling = chosen_spelling) return spelling->option(name, value);
   return "`" + std::string(name) + "=" + std::string(value) + "`";

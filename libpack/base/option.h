@@ -165,6 +165,9 @@ std::string spelled(std::string_view text);
 std::string opt(std::string_view name, std::string_view value = {});
 std::string call(const CommandCall& command);
 
+/// The program and its command as they are typed: "packhorse pack", "packhorse-train fit".
+std::string shell_command(std::string_view command);
+
 /// How a front end's users give options and commands. The value of a flag is "true" or "false", or
 /// empty.
 struct OptionSpelling {

@@ -168,14 +168,14 @@ class IndexOptions(TypedDict, total=False):
 
 class RemoteOptions(TypedDict, total=False):
     """
-    cache             Directory that keeps what was fetched, for all processes of this machine; default:
-                      $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse
-    cache_size        What the cache may hold, e.g. 200GB; what was used least recently goes first (50GiB)
-    memory            What is kept in memory without a cache, and may be on its way ahead (256MiB)
-    endpoint          s3: where the storage is, if not at AWS, e.g. http://localhost:8333
-    region            s3: the bucket's region
-    sign              s3: do not sign requests, for public buckets
-    url_command       Command that prints a signed URL for the name of a file, its last argument
+    cache                Directory that keeps what was fetched, for all processes of this machine; default:
+                         $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse
+    cache_size           What the cache may hold, e.g. 200GB; what was used least recently goes first (50GiB)
+    memory               What is kept in memory without a cache, and may be on its way ahead (256MiB)
+    endpoint             s3: where the storage is, if not at AWS, e.g. http://localhost:8333
+    region               s3: the bucket's region
+    sign=False           s3: do not sign requests, for public buckets
+    url_command          Command that prints a signed URL for the name of a file, its last argument
     """
 
     cache: Path | None
@@ -189,36 +189,33 @@ class RemoteOptions(TypedDict, total=False):
 
 class LoaderOptions(TypedDict, total=False):
     """
-    batch_size        Images per batch (64)
-    order             global: any sample may come next; window: large reads, mixed within 256 MiB, for disks and
-                      network storage; window-first: the first epoch by windows, the others global; sequential: as
-                      stored; default: global, and for datasets at URLs window-first, or window where no cache holds
-                      them
-    shuffle           The same as `order=sequential`
-    seed              Seed of the order, and of what is done to the samples (0)
-    drop_last         Leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up with
-                      samples of the epoch's start, so that all ranks have the same number of batches
-    workers           Reader threads; -1: one for each CPU this process may use; 0: none, batches are made by the
-                      thread that takes them (-1)
-    slots             Batches in memory: ready, in the making, or with whoever takes them (4)
-    rank              Which of `world_size=` processes this is, counted from 0; default: torch.distributed's, or RANK
-                      and WORLD_SIZE of the environment
-    world_size        Processes that share each epoch; default: as for `rank=`
-    max_bad           Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more is an error (0)
-    huge_pages        Keep batches in memory pages of 2 MiB
-    dtype             Type of the images' numbers: uint8, 0 to 255; float32 or float16, scaled to 0..1; uint16, 0 to
-                      65535, of all bands, or those of `bands=` (uint8)
-    mean              Three numbers, or one for each band: with `std=`, normalise floating-point images by (x / 255 -
-                      mean) / std. Bit for bit what torchvision's ToTensor() and Normalize() make of the pixels;
-                      float16 is that, rounded
-    std               The same for the standard deviation
-    channels_last     How images lie in memory, and the shape of arrays: interleaved pixels, unless this is off;
-                      packhorse.Batch has the four cases
-    bands             The samples as they are stored, instead of colours of 8 bits: all, or bands, counted from 0.
-                      Floats are as they are stored, integers of 16 bits are 0..1 of 65535 as float32. All images must
-                      have these bands, and as many bits. No ColorJitter and the like
-    mixed_bits        With `bands=`: take images of 8 and 16 bits together
-    close_mosaic_from From this epoch on, samples are of one picture: no mosaic, copy_paste or mixup
+    order                global: any sample may come next; window: large reads, mixed within 256 MiB, for disks and
+                         network storage; window-first: the first epoch by windows, the others global; sequential: as
+                         stored; default: global, and for datasets at URLs window-first, or window where no cache
+                         holds them
+    shuffle=False        The same as `order=sequential`
+    seed                 Seed of the order, and of what is done to the samples (0)
+    drop_last=True       Leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up
+                         with samples of the epoch's start, so that all ranks have the same number of batches
+    workers              Reader threads; -1: one for each CPU this process may use; 0: none, batches are made by the
+                         thread that takes them (-1)
+    slots                Batches in memory: finished, in progress, or in use by the caller (4)
+    rank                 Which of `world_size=` processes this is, counted from 0; default: torch.distributed's, or
+                         RANK and WORLD_SIZE of the environment
+    world_size           Processes that share each epoch; default: as for `rank=`
+    max_bad              Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more is an error (0)
+    huge_pages=True      Keep batches in memory pages of 2 MiB
+    mean                 Three numbers, or one for each band: with `std=`, normalise floating-point images by (x / 255
+                         - mean) / std. Bit for bit what torchvision's ToTensor() and Normalize() make of the pixels;
+                         float16 is that, rounded
+    std                  The same for the standard deviation
+    channels_last=False  Images as planes, one channel after the other, instead of interleaved pixels; packhorse.Batch
+                         shows the shapes
+    bands                The samples as they are stored, instead of colours of 8 bits: all, or bands, counted from 0.
+                         Floats are as they are stored, integers of 16 bits are 0..1 of 65535 as float32. All images
+                         must have these bands, and as many bits. No ColorJitter and the like
+    mixed_bits=True      With `bands=`: take images of 8 and 16 bits together
+    close_mosaic_from    From this epoch on, samples are of one picture: no mosaic, copy_paste or mixup
     """
 
     order: str | None

@@ -91,7 +91,9 @@ class Loader:
                 PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"
     targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
                 boxes, masks and key points of the images. The dataset must have some
-    dtype       as below; also one of numpy's or torch's
+    batch_size  images in a batch
+    dtype       of the images: "uint8", 0 to 255; "float32" or "float16", scaled to 0..1; "uint16", of bands; or one of
+                numpy's or torch's
     pin_memory  make batches in pinned memory, from which GPUs copy faster, and while they compute
     device      "cuda" or "cuda:N": deliver batches there. They are copied ahead, on a stream of their own, from pinned
                 memory. Without such a GPU this is an error

@@ -70,7 +70,7 @@ std::string function_of(const CommandCall& call) {
 }
 
 std::string shell_text(const CommandCall& call) {
-  std::string line = "packhorse " + call.command;
+  std::string line = shell_command(call.command);
   for (const std::string& argument : call.arguments) line += " " + argument;
   for (const auto& [name, value] : call.options) {
     std::string flag = name;

@@ -126,7 +126,7 @@ std::span<const LoaderOption> loader_options() {
         .shows_default = true},
        plain(PACKHORSE_MEMBER(workers))},
       {{.name = "slots",
-        .help = "Batches in memory: ready, in the making, or with whoever takes them",
+        .help = "Batches in memory: finished, in progress, or in use by the caller",
         .kind = kInteger,
         .least = 2,
         .most = 65536,
@@ -166,9 +166,8 @@ std::span<const LoaderOption> loader_options() {
       {{.name = "std", .help = "The same for the standard deviation", .kind = kNumbers},
        plain(PACKHORSE_MEMBER(format.deviation))},
       {{.name = "channels_last",
-        .help =
-            "How images lie in memory, and the shape of arrays: interleaved pixels, unless this "
-            "is off; packhorse.Batch has the four cases",
+        .help = "Images as planes, one channel after the other, instead of interleaved pixels; "
+                "packhorse.Batch shows the shapes",
         .kind = kOff,
         .off = "planes"},
        instead<PixelLayout::kPlanes>(PACKHORSE_MEMBER(format.layout))},

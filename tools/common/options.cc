@@ -146,9 +146,7 @@ std::string flag_text(std::string_view name, std::string_view value) {
 }
 
 std::string command_text(const CommandCall& call) {
-  constexpr std::array kTrains = {"fit", "eval", "detect", "measure", "sweep"};
-  const bool trains = std::count(kTrains.begin(), kTrains.end(), call.command) > 0;
-  std::string line = (trains ? "packhorse-train " : "packhorse ") + call.command;
+  std::string line = shell_command(call.command);
   for (const std::string& argument : call.arguments) line += " " + naming::shell_word(argument);
   for (const auto& [name, value] : call.options) line += " " + flag_text(name, value);
   return line;

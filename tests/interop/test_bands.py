@@ -291,8 +291,9 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(unsupported, match="unlike kinds"):
         loader(tmp_path / "packed-numbers", mixed_bits=True, dtype="float32")
     one = tmp_path / "packed-one"
-    with pytest.raises(unsupported, match="some of its images cannot be decoded here: TIFF of 5 bands that are no colours"):
+    with pytest.raises(unsupported, match="some of its images cannot be decoded here: TIFF of 5 bands that are no colours") as raised:
         loader(one, bands=None, dtype="uint8")
+    assert "`packhorse-train fit --channels N`" in raised.value.advice
     with pytest.raises(usage, match="bands"):
         loader(one, size=None, augment=[packhorse.CenterCrop(16), packhorse.ColorJitter(brightness=0.2)])
     with pytest.raises(usage, match="grey"):

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "others_run.h"
+
 namespace packhorse {
 struct CommandCall;
 }
@@ -56,6 +58,7 @@ template <typename T>
 nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
   auto* kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  import_numpy();
   return {kept->data(), shape.size(), shape.data(), owner};
 }
 

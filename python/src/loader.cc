@@ -166,6 +166,7 @@ class ProcessLoader {
     auto* kept = new std::shared_ptr<std::uint8_t>(batch.keep_images());
     const nb::capsule owner(
         kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
+    import_numpy();
     const bool planes = format_.layout == reader::PixelLayout::kPlanes;
     const auto height = static_cast<std::size_t>(size_.height);
     const auto width = static_cast<std::size_t>(size_.width);
@@ -305,5 +306,5 @@ NB_MODULE(_reader, module) {
   packhorse::python::bind_dataset(module);
   packhorse::python::bind_loader(module);
   packhorse::python::bind_remote_opener(module);
-  packhorse::python::OthersRun::stay_at_exit(module, packhorse::python::stop_loaders);
+  packhorse::python::OthersRun::rest_at_exit(module, packhorse::python::stop_loaders);
 }

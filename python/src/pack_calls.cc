@@ -138,5 +138,5 @@ NB_MODULE(_pack, module) {
   packhorse::python::bind_inspect(module);
   packhorse::python::bind_writer(module);
   packhorse::python::bind_remote_opener(module);
-  packhorse::python::OthersRun::stay_at_exit(module);
+  packhorse::python::OthersRun::rest_at_exit(module);
 }

@@ -28,6 +28,7 @@ class ColumnArrays {
   template <class Number, class Value>
   void add(const char* name, std::vector<Value>& values, std::vector<std::size_t> shape) {
     static Number none = 0;  // an array needs an address
+    import_numpy();
     auto* const data = values.empty() ? &none : reinterpret_cast<Number*>(values.data());
     made_[name] =
         nb::cast(nb::ndarray<nb::numpy, Number>(data, shape.size(), shape.data(), owner_));

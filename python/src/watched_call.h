@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 #include <stop_token>
 #include <utility>
 
@@ -20,14 +21,16 @@ auto watched_call(const nb::object& report, const Work& work) {
   constexpr std::chrono::milliseconds kBetweenLooks(50);
   Progress progress;
   std::stop_source stop;
+  const std::stop_callback at_exit(interpreter_ends(), [&] { stop.request_stop(); });
   std::uint64_t told = ~std::uint64_t{0};
   const auto tell = [&] {
     const std::uint64_t done = progress.samples, total = progress.total_samples;
     if (report.is_none() || total == 0 || done == told) return;
     told = done;
-    report(done, total);
+    run_python([&] { report(done, total); });
   };
-  auto result = std::async(std::launch::async, [&] {
+  auto result = std::async(std::launch::async, [&, runs = std::make_unique<WorkRuns>()]() mutable {
+    const auto ends_here = std::move(runs);
     const StopScope scope(stop.get_token());
     return work(progress, stop.get_token());
   });

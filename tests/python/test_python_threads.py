@@ -44,41 +44,69 @@ WORK = {
 loader = packhorse.Loader(DATA, 4, size=32, workers=2)
 def work():
     while True:
-        for batch in loader: pass
+        for batch in loader: begun()
 """,
     "a dataset": """
 dataset = packhorse.Dataset(DATA, image="numpy")
 def work():
     while True:
-        for i in range(len(dataset)): dataset[i]
+        for i in range(len(dataset)):
+            dataset[i]
+            begun()
 """,
     "packing": """
 def work():
-    for i in range(1000): packhorse.pack(DATA, f"{OUT}/{time.time()} {i}", format="wds")
+    for i in range(1000):
+        packhorse.pack(DATA, f"{OUT}/{time.time()} {i}", format="wds")
+        begun()
+""",
+    "packing that tells its progress": """
+def tell(*_):
+    begun()
+    sum(range(300000))
+def work():
+    for i in range(1000): packhorse.pack(DATA, f"{OUT}/{time.time()} {i}", format="wds", progress=tell)
 """,
     "a loader from many threads": """
 loader = packhorse.Loader(DATA, 4, size=32, workers=2)
 def work():
     if threading.active_count() < 8: threading.Thread(target=work, daemon=True).start()
+    packhorse.Dataset(DATA).labels
+    begun()
     while True:
         for batch in loader: pass
 """,
 }
 
 
-@pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())
-def test_a_daemon_thread_does_not_break_the_end_of_the_interpreter(packed, tmp_path, work):
+def ends(packed, out, work, then):
+    """A process whose daemon thread does `work` when the interpreter ends, which does `then` before."""
     code = f"""
 import threading, time, packhorse
-DATA, OUT = {str(packed)!r}, {str(tmp_path)!r}
+DATA, OUT = {str(packed)!r}, {str(out)!r}
+threads = set()
+def begun(): threads.add(threading.get_ident())
 {work}
 threading.Thread(target=work, daemon=True).start()
-time.sleep(0.2)
+{then}
 print("at the end")
 """
+    return subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())
+def test_a_daemon_thread_does_not_break_the_end_of_the_interpreter(packed, tmp_path, work):
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        done = ends(packed, tmp_path, work, f"while len(threads) < {7 if 'active_count' in work else 1}: time.sleep(0.01)")
         assert done.returncode == 0 and done.stdout == "at the end\n" and done.stderr == "", done
+
+
+@pytest.mark.parametrize("seconds", [0, 0.02, 0.05, 0.1])
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK.keys())
+def test_a_daemon_thread_that_has_just_begun_does_not_break_it_either(packed, tmp_path, work, seconds):
+    """It may be importing numpy. Or it finds that the loader was stopped, and says so."""
+    done = ends(packed, tmp_path, work, f"time.sleep({seconds})")
+    assert done.returncode == 0 and done.stdout == "at the end\n", done
 
 
 def test_after_a_fork_the_end_of_the_child_waits_for_no_thread_of_the_parent(packed):

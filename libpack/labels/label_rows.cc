@@ -309,8 +309,9 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   if (!columns_.path.empty()) path = column(first, columns_.path);
   if (!columns_.label.empty() && !takes_all_others()) label = column(first, columns_.label);
   std::vector<std::size_t> paths, labels;
-  for (std::size_t c = 0; c < width_ && !has_image_cell(first); ++c) {
-    if (c == path || c == label) continue;
+  const bool may_be_header = !has_image_cell(first);
+  for (std::size_t c = 0; c < width_; ++c) {
+    if (!may_be_header || c == path || c == label) continue;
     if (is_one_of(kPathNames, first[c])) paths.push_back(c);
     if (is_one_of(kLabelNames, first[c])) labels.push_back(c);
   }
@@ -333,7 +334,7 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   const bool asked = path != kNone || label != kNone;
   if (!asked && width_ == 2) {
     // Any first cell before a sure name of a label is one of a header, too.
-    const bool sure = !has_image_cell(first) && is_one_of(kSureLabelNames, first[1]);
+    const bool sure = may_be_header && is_one_of(kSureLabelNames, first[1]);
     if (paths.size() == 2 || labels.size() == 2) ask_for_columns(first);
     header_ = sure || !paths.empty() || !labels.empty();
     path = (paths.empty() ? labels.empty() || labels[0] == 1 : paths[0] == 0) ? 0 : 1;

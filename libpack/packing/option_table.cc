@@ -189,112 +189,109 @@ const std::vector<PackOption>& table() {
       row(kRun, "format", kChoice, kBytes, plain(MEMBER(format)), "Shard format",
           {.letter = 'f', .choices = names_of<all_formats>, .required = true}),
       row(kRun, "overwrite", kFlag, kNeither, flag(MEMBER(overwrite)),
-          "Replace OUT, in one step, once the new one is complete"),
+          "Replace OUT in one step, once the new dataset is complete"),
       row(kRun, "dry_run", kFlag, kNeither, flag(MEMBER(dry_run)),
-          "Only list and plan, and show splits, classes, labels and rejects; write nothing"),
+          "List the source and show splits, classes, labels and rejects; write nothing"),
       row(kRun, "jobs", kInteger, kNeither, plain(MEMBER(jobs)),
-          "Threads; 0 = one for each CPU this process may use",
+          "Threads; 0: one for each CPU that this process may use",
           {.letter = 'j', .shows_default = true}),
 
       row(kSource, "source_kind", kChoice, kListing, plain(MEMBER(source_kind)),
-          "Treat the source as this kind", {.choices = names_of<all_sources>}),
+          "Read the source as this kind", {.choices = names_of<all_sources>}),
       row(kSource, "classes", kClassNames, kListing, plain(MEMBER(list.classes)),
-          "File with one class name per line, which fixes the labels"),
+          "File with one class name per line, in the order of the labels"),
       row(kSource, "split_folders", kNames, kListing, kSplitFolders,
-          "Which folders, or archives in the source, are splits, e.g. train=Training,val=val.tar; "
-          "none = no folder is; default: by their names"),
+          "Folders or archives in the source that are splits, e.g. train=Training,val=val.tar; "
+          "none: no folder is one; default: by their names"),
       row(kSource, "classes_at", kInteger, kListing, plain(MEMBER(list.classes_at)),
-          "Which of the folders around an image is its class: the Nth, counted from SOURCE, or "
-          "from the folders in `split_folders=`; default: by the shape of SOURCE",
+          "Depth of the class folders: N folders below SOURCE, or below those of `split_folders=`; "
+          "default: by the shape of SOURCE",
           {.value_name = "N", .least = 1, .most = 200}),
       row(kSource, "labels", kFiles, kListing, kLabels,
-          "File of lines `path label` (also CSV, JSONL), used instead of class folders; "
-          "val=FILE: for that split alone"),
+          "File of lines `path label` (also CSV, JSONL) that replaces class folders; val=FILE: for "
+          "that split only"),
       row(kSource, "path_column", kScalar, kListing, plain(MEMBER(list.labels.path_column)),
-          "Column of the labels file that names the image: its name in the header, or its number, "
-          "counted from 1"),
+          "Column of the labels file that names the image: its name in the header, or its number "
+          "from 1"),
       row(kSource, "label_column", kScalar, kListing, plain(MEMBER(list.labels.label_column)),
-          "The same for the label"),
+          "Column of the labels file that has the label"),
       row(kSource, "label_ids", kPath, kListing, plain(MEMBER(list.labels.ids)),
-          "File of lines `ID NAME`: the classes that the labels in the labels file stand for"),
+          "File of lines `ID NAME`: the class names of the IDs in the labels file"),
       row(kSource, "label_pattern", kText, kListing, plain(MEMBER(list.labels.pattern)),
           "Regular expression whose first group matches the class in an image's name, e.g. "
           "'^(.+)_[0-9]+\\.jpg$'; with a / it is matched against the path"),
       row(kSource, "unlabelled", kFlag, kListing, flag(MEMBER(list.labels.unlabelled)),
-          "The images have no classes: give all the class 'unlabelled'"),
+          "The images have no classes: all get the class 'unlabelled'"),
       row(kSource, "fields", kNames, kListing, kFields,
-          "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none = "
-          "leave out the source's fields"),
+          "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none: no "
+          "fields"),
       row(kSource, "key_dot", kChoice, kListing, kKeyDot,
           "WebDataset shards whose keys have dots: the dot of v1.00.jpg at which the key ends; "
-          "default: what each key has tells",
+          "default: decided for each key",
           {.choices =
                [] {
                  return std::vector<std::string>{"first", "last"};
                }}),
       row(kSource, "field_from", kNamedTexts, kListing, kFieldPlaces<true>,
-          "An extra field from another folder of the source, e.g. seg.png=masks, or "
-          "mask.gif=masks/{stem}_mask.gif; an image without it is rejected",
+          "Extra field from another folder of the source, e.g. seg.png=masks, or "
+          "mask.gif=masks/{stem}_mask.gif; images without it are rejected",
           {.value_name = "NAME=PLACE"}),
       row(kSource, "optional_field_from", kNamedTexts, kListing, kFieldPlaces<false>,
-          "The same for a field that not every image has", {.value_name = "NAME=PLACE"}),
+          "The same for a field that some images do not have", {.value_name = "NAME=PLACE"}),
       row(kSource, "targets", kFiles, kListing, kTargets,
-          "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
-          "hf:metadata.jsonl, yolo:data.yaml, or yolo or voc, told from each image's field txt or "
-          "xml, or coco-records:FILE, told from each image's field json and FILE's categories. "
-          "What else is said of them: classes:TABLE[:COLUMN] for several classes each, "
-          "caption:FIELD or caption:TABLE, mask:FIELD",
+          "Annotations. Boxes: coco:FILE, hf:FILE, yolo:FILE; voc or yolo (fields xml or txt); "
+          "coco-records:FILE (field json, categories from FILE). Also: classes:TABLE[:COLUMN] "
+          "(multi-label), caption:FIELD, caption:TABLE, mask:FIELD. val=coco:FILE: for that split "
+          "only",
           {.value_name = "KIND[:PLACE]"}),
       row(kSource, "target_classes", kClassNames, kBytes, plain(MEMBER(list.targets.classes)),
-          "File with one class of the objects per line, for hf, yolo and voc, or else of the masks "
-          "or of several classes"),
+          "File with one class name per line: of the objects (hf, yolo, voc), the masks or the "
+          "labels of classes:TABLE"),
       row(kSource, "target_keypoints", kInteger, kBytes, plain(MEMBER(list.targets.keypoints)),
-          "yolo: how many key points each object has", {.least = 1}),
+          "yolo: number of keypoints of each object", {.least = 1}),
       row(kSource, "keypoint_numbers", kInteger, kBytes,
           plain(MEMBER(list.targets.keypoint_numbers)),
-          "yolo: numbers of each key point: 2 for x y, 3 for x y visibility",
-          {.least = 2, .most = 3}),
+          "yolo: numbers per keypoint: 2 for x y, 3 for x y visibility", {.least = 2, .most = 3}),
       row(kSource, "memory", kSize, kNeither, bytes(MEMBER(memory)),
-          "What the list of the source's samples may take; the rest goes to a temporary file, "
-          "which is slower and changes nothing else",
+          "Memory for the list of samples; what does not fit goes to a temporary file (slower)",
           {.shows_default = true}),
 
       row(kSelection, "include", kTexts, kListing, plain(MEMBER(select.include)),
           "Pack only files that match one of these globs; a glob with a / is matched against the "
           "path, others against the name"),
       row(kSelection, "exclude", kTexts, kListing, plain(MEMBER(select.exclude)),
-          "Leave out files that match one of these globs"),
+          "Skip files that match one of these globs"),
       row(kSelection, "limit", kInteger, kListing, plain(MEMBER(select.limit)),
           "At most N images per split", {.least = 1}),
       row(kSelection, "samples_per_class", kInteger, kListing,
           plain(MEMBER(select.samples_per_class)), "At most N images per class and split",
           {.least = 1}),
       row(kSelection, "split", kText, kListing, kSplit,
-          "Divide into train and val (and test) with these weights, e.g. 90:10, by the images' "
-          "bytes"),
+          "Divide into train and val (and test) with these weights, e.g. 90:10, by a hash of each "
+          "image's bytes"),
       row(kSelection, "deduplicate", kChoice, kListing,
           choice<kDuplicatesNames>(MEMBER(select.duplicates)),
-          "Report inputs with identical bytes, over all splits, or drop all but one",
+          "Images with identical bytes, over all splits: report them, or drop all but the first",
           {.choices = values::words<kDuplicatesNames>}),
 
       row(kAccepted, "allow_odd_classes", kFlag, kNeither, flag(MEMBER(list.allow_odd_classes)),
-          "Accept class folders that would be refused: a single one, empty ones, or ones named "
-          "like a split, images, masks or labels; a wrapper folder is still removed"),
+          "Accept class folders that are otherwise refused: a single one, empty ones, or ones "
+          "named like a split, images, masks or labels"),
       row(kAccepted, "max_rejects", kScalar, kNeither, kMaxRejects,
-          "Publish even if up to N, or P%, of the inputs are rejected", {.shows_default = true}),
+          "Publish although up to N, or P%, of the inputs are rejected", {.shows_default = true}),
       row(kLimits, "max_pixels", kInteger, kRejects, plain(MEMBER(limits.pixels)),
-          "Refuse images with more pixels", {.shows_default = true}),
+          "Reject images with more pixels", {.shows_default = true}),
       row(kLimits, "max_scan_pixels", kInteger, kRejects, plain(MEMBER(limits.scan_pixels)),
-          "Refuse JPEGs with more pixels times scans, which take too long to decode",
+          "Reject JPEGs whose pixels times scans are more (slow to decode)",
           {.shows_default = true}),
       row(kLimits, "max_decoded_bytes", kSize, kRejects, bytes(MEMBER(limits.decoded_bytes)),
-          "Refuse images that need more memory to decode, e.g. 2GiB", {.shows_default = true}),
+          "Reject images that need more memory to decode, e.g. 2GiB", {.shows_default = true}),
       row(kLimits, "first_frame", kFlag, kRejects, flag(MEMBER(limits.first_frame)),
-          "Take the first picture of animations and of TIFFs of several pages"),
+          "Accept animations and TIFFs of several pages; only their first picture counts"),
       row(kBands, "bands", kFlag, kRejects, flag(MEMBER(limits.bands)),
-          "Take pictures that are no colours: more bands, floating-point numbers"),
+          "Accept images that are not grey or RGB: other numbers of bands, floating-point numbers"),
       row(kBands, "pages_as_bands", kFlag, kRejects, flag(MEMBER(limits.pages_as_bands)),
-          "The same, and the pages of a TIFF are the bands of one picture",
+          "The same, and the pages of a TIFF become the bands of one image",
           {.excludes = {"first_frame"}}),
       row(kDecode, "decode", kFlag, kRejects, flag(MEMBER(decode)),
           "Also decode images that are stored unchanged, and reject damaged ones (slower)"),
@@ -310,26 +307,25 @@ const std::vector<PackOption>& table() {
           "resize: chroma sampling, as in the source or 4:2:0",
           {.choices = values::words<kChromaNames>, .shows_default = true}),
       row(kImages, "restart_mcus", kInteger, kBytes, plain(MEMBER(transform.restart_mcus)),
-          "roi, resize: approximate number of MCUs between restart markers",
+          "roi, resize: about how many MCUs lie between two restart markers",
           {.least = 1, .most = 8192, .shows_default = true}),
       row(kImages, "size", kInteger, kBytes, plain(MEMBER(transform.size)),
           "raw: width and height, in pixels", {.least = 1, .most = 16384, .shows_default = true}),
       row(kImages, "fit", kChoice, kBytes, choice<kFitNames>(MEMBER(transform.fit)),
-          "raw: crop to the centre, or letterbox the whole image",
+          "raw: crop to the centre, or letterbox",
           {.choices = values::words<kFitNames>, .shows_default = true}),
       row(kImages, "codec", kChoice, kBytes, choice<kCodecNames>(MEMBER(transform.codec)),
-          "lossless: what images other than JPEGs become",
+          "lossless: format of images that are not JPEGs",
           {.choices = values::words<kCodecNames>, .shows_default = true}),
 
       row(kShards, "shard_bytes", kSize, kListing, bytes(MEMBER(plan.shard_bytes)),
-          "Target size of a shard, counting the source's bytes, e.g. 1GiB; none: one shard for "
-          "each split",
+          "Target size of a shard, in bytes of the source, e.g. 1GiB; none: one shard per split",
           {.zero = "none", .shows_default = true}),
       row(kShards, "shard_samples", kInteger, kListing, plain(MEMBER(plan.shard_samples)),
-          "Put exactly this many images in each shard instead",
+          "Put exactly this many images into each shard",
           {.least = 1, .excludes = {"shard_bytes"}}),
       row(kShards, "seed", kInteger, kListing, kSeed,
-          "Seed of the global shuffle; without it, a packed dataset keeps its order",
+          "Seed of the global shuffle; a packed dataset as source keeps its order without it",
           {.shows_default = true}),
       row(kShards, "shuffle", kOff, kListing, off(MEMBER(plan.shuffle)),
           "Keep the order of the source", {.off = "no-shuffle", .excludes = {"seed"}}),
@@ -339,14 +335,14 @@ const std::vector<PackOption>& table() {
           "Pack even if the dataset may not fit on the disk", {.off = "no-space-check"}),
 
       row(kTasks, "task", kText, kNeither, kTask,
-          "Pack only share I of N (0/8 ... 7/8) into OUT.partial, alongside other processes on any "
-          "machine; publishes nothing",
+          "Pack only part I of N (0/8 ... 7/8) into OUT.partial; other processes, also on other "
+          "machines, pack the others; publishes nothing",
           {.excludes = {"dry_run"}}),
       row(kTasks, "finish", kFlag, kNeither, flag(MEMBER(finish)),
-          "Check that all shares are packed, and publish", {.excludes = {"task", "dry_run"}}),
+          "Check that all parts are packed, and publish", {.excludes = {"task", "dry_run"}}),
       row(kStorage, "staging", kPath, kNeither, plain(MEMBER(staging)),
-          "Directory in which a dataset for a URL is built; it holds some shards at a time; "
-          "default: the URL's last part with .partial, in the working directory",
+          "Directory for the unfinished shards of a dataset at a URL; it holds a few shards at a "
+          "time; default: the URL's last part with .partial, in the working directory",
           {.value_name = "DIR"}),
   };
   return kTable;

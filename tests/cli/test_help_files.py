@@ -30,7 +30,29 @@ def needs(program):
 
 @functools.cache
 def help_of(program, *subcommand):
-    return subprocess.run([program, *subcommand, "--help"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([program, *subcommand, "--help-all" if subcommand else "--help"], capture_output=True, text=True, check=True).stdout
+
+
+@of_both
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_help_fits_the_terminal_and_shows_first_what_is_used_most(program, columns):
+    def shown(*words):
+        environment = {**os.environ, "COLUMNS": str(columns)}
+        return subprocess.run([program, *words], env=environment, capture_output=True, text=True, check=True).stdout
+
+    def options(text):
+        return set(re.findall(r"^  (-.*?)(?:  |$)", text, re.M))
+
+    shortened = 0
+    for name in subcommands(program):
+        some, all_of_them = shown(name, "--help"), shown(name, "--help-all")
+        for line in re.findall(r"^ {28}.*", some + all_of_them, re.M):
+            assert len(line) <= columns or len(line.split()) == 1, (name, line)
+        assert options(some) <= options(all_of_them), name
+        if options(some) < options(all_of_them):
+            shortened += 1
+            assert len(options(some)) <= 22 and f"all {len(options(all_of_them))} options" in " ".join(some.split()), name
+    assert shortened >= 3
 
 
 def subcommands(program):

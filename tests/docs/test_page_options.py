@@ -10,13 +10,13 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((RO
 OPTION = r"(?<![\w-])--[a-z0-9][a-z0-9-]*"
 
 
-def help_of(*command):
-    return subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
+def help_of(*command, flag="--help-all"):
+    return subprocess.run([*command, flag], capture_output=True, text=True, check=True).stdout
 
 
 def options(program):
     """{subcommand: its options}"""
-    text = help_of(BIN / program)
+    text = help_of(BIN / program, flag="--help")
     names = re.findall(r"^  ([a-z-]+) {2,}\S", text[text.index("Subcommands:") :], re.M)
     return {name: set(re.findall(OPTION, help_of(BIN / program, name))) for name in names}
 

@@ -1,5 +1,6 @@
 """Options as the library's table has them: the keyword arguments, what help shows, and how messages name them."""
 
+import functools
 import inspect
 import re
 import shutil
@@ -9,6 +10,7 @@ import sys
 import pytest
 from package import packhorse
 from python_support import BIN, ROOT, SHAPES
+
 
 def table():
     from packhorse import _pack  # noqa: PLC0415: the extension, which the package loads when it is needed
@@ -26,10 +28,11 @@ def keywords(function):
     return set(inspect.signature(function).parameters)
 
 
+@functools.cache
 def options_of(command):
     """The names of a command's options, those of switches and flags that turn something off included."""
     programs = [program for program in (BIN / "packhorse", BIN / "packhorse-train") if program.exists()]
-    shown = [subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False) for program in programs]
+    shown = [subprocess.run([program, command, "--help-all"], capture_output=True, text=True, check=False) for program in programs]
     flags = re.findall(r"--([a-z][a-z0-9-]+)", "".join(one.stdout for one in shown if one.returncode == 0))
     return {flag.replace("-", "_") for flag in flags}
 
@@ -82,7 +85,7 @@ def test_a_list_may_be_given_as_its_text(tmp_path):
 
 def test_texts_of_the_libraries_name_options_that_are_there():
     known = {row["name"] for rows in table().values() for row in rows} | {row["name"] for row in loader_table()}
-    known |= keywords(packhorse.index) | keywords(packhorse.configure_remote) | options_of("--help-all")
+    known |= keywords(packhorse.index) | keywords(packhorse.configure_remote) | options_of("pack")
     found, called = set(), set()
     for path, literal in texts():
         for name in re.findall(r"`([a-z_0-9]+)=[^`]*`", literal):

@@ -64,8 +64,8 @@ Picture decode_plainly(Bytes file, Colours colours = Colours::kAsStored, unsigne
 /// Peak signal-to-noise ratio in dB; 99 for equal pictures, 0 for different sizes.
 double psnr(const Picture& a, const Picture& b);
 
-/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200. Where that is not set: none, after
-/// calling skipped().
+/// Real photos, each kEvery-th of $PACKHORSE_TEST_DATA/imagenet/imagenet200. Where that is not set:
+/// none, after calling skipped().
 std::vector<std::filesystem::path> photos();
 
 }  // namespace packhorse::test

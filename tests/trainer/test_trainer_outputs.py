@@ -34,7 +34,7 @@ def place_fixture(tmp_path_factory, packed_shapes):
 def test_every_option_that_writes_a_file_is_in_the_table():
     options = set()
     for command in ("fit", "eval", "predict", "detect", "export", "measure", "sweep"):
-        for option in re.split(r"^ +(?=-)", train(command, "--help").out, flags=re.M):
+        for option in re.split(r"^ +(?=-)", train(command, "--help-all").out, flags=re.M):
             if re.search(r"\b[Ww]rite\b.*(to this file|page of HTML)|File to write", " ".join(option.split())):
                 options.add(f"{command} {re.search('--[a-z-]+', option)[0]}")
     assert options == set(OUTPUTS)

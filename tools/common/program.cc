@@ -30,6 +30,7 @@
 #include "common/options.h"
 #include "common/terminal.h"
 #include "help/help_files.h"
+#include "help/help_text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::program {
@@ -273,15 +274,17 @@ void keep_order_of_streams() {
 int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
+  app.formatter(std::make_shared<help::HelpText>(stdout_style().width));
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", program.version_text,
                        "Print the versions of the program and of its libraries");
-  app.set_help_all_flag("--help-all", "Print the help of all subcommands");
+  app.set_help_all_flag("--help-all", "Print all options of all subcommands");
   std::string help_folder;
   const CLI::App* const help_files = add_help_files(app, help_folder);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {
     CLI::App* sub = app.add_subcommand(kind.name, kind.summary);
+    sub->set_help_all_flag("--help-all", "Print this help message with all options");
     commands.emplace_back(sub, kind.make());
     commands.back().second->setup(*sub);
   }

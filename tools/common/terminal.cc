@@ -40,9 +40,13 @@ bool text_is_utf8() {
 
 Style stdout_style() {
   Style style;
-  if (::isatty(STDOUT_FILENO) != 1) return style;
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = size.ws_col;
+  if (const int asked = std::atoi(is_set("COLUMNS") ? std::getenv("COLUMNS") : ""); asked > 0)
+    style.width = asked;
+  if (!terminal) return style;
   const char* const kind = std::getenv("TERM");
   style.colour =
       !is_set("NO_COLOR") && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';

@@ -22,6 +22,7 @@ struct Style {
   bool blocks = false;  ///< bars of block characters, else of #
 };
 /// On a terminal: its width, colour, and blocks if its text is UTF-8. Otherwise plain, 80 columns.
+/// $COLUMNS goes before either width.
 Style stdout_style();
 
 enum class Paint { kPlain, kStrong, kFaint, kBar };

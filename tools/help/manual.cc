@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "help/help_files.h"
+#include "help/help_text.h"
 
 namespace packhorse::help {
 
@@ -87,33 +88,30 @@ std::vector<Paragraph> paragraphs(const std::string& footer) {
   return all;
 }
 
-/// Writes the texts of options as CLI11 does in --help.
-class Options : private CLI::Formatter {
- public:
-  std::string text(const OptionHelp& help) const {
-    std::vector<std::string> names;
-    for (const std::string& name : help.names) names.push_back("\\fB" + escaped(name) + "\\fR");
-    if (names.empty()) names.push_back("\\fI" + upper(escaped(help.option->get_name())) + "\\fR");
-    return fmt::format(".TP\n{}{}\n{}", fmt::join(names, ", "),
-                       escaped(make_option_opts(help.option)),
-                       filled(help.option->get_description()));
-  }
-};
+/// The text of an option as --help has it.
+std::string option_text(const OptionHelp& help) {
+  const HelpText text(0);
+  std::vector<std::string> names;
+  for (const std::string& name : help.names) names.push_back("\\fB" + escaped(name) + "\\fR");
+  if (names.empty()) names.push_back("\\fI" + upper(escaped(help.option->get_name())) + "\\fR");
+  return fmt::format(".TP\n{}{}\n{}", fmt::join(names, ", "),
+                     escaped(text.make_option_opts(help.option)),
+                     filled(text.make_option_desc(help.option)));
+}
 
 std::string options_text(const CommandHelp& command) {
-  const Options options;
   std::string text;
   std::vector<std::string> groups;
   for (const OptionHelp& option : command.options)
     if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
       groups.push_back(option.group);
   if (!command.positionals.empty()) text += ".SH ARGUMENTS\n";
-  for (const OptionHelp& argument : command.positionals) text += options.text(argument);
+  for (const OptionHelp& argument : command.positionals) text += option_text(argument);
   for (const std::string& group : groups) {
     const bool first = group == groups.front();
     text += first ? ".SH OPTIONS\n" : fmt::format(".SS {}\n", escaped(group));
     for (const OptionHelp& option : command.options)
-      if (option.group == group) text += options.text(option);
+      if (option.group == group) text += option_text(option);
   }
   return text;
 }

@@ -12,6 +12,7 @@
 #include "common/outputs.h"
 #include "common/remote.h"
 #include "common/storage.h"
+#include "help/help_text.h"
 #include "loader/loader_table.h"
 #include "packhorse/base/error.h"
 
@@ -29,6 +30,9 @@ class CommandBench final : public program::Command {
     program::add_quiet(app, request_.quiet, program::kProgress);
     program::add_output(app, "--metrics", request_.metrics,
                         "Write the loaders' counters to this file, in Prometheus' text format");
+    help::show_as_usual(
+        app, {"--work", "--augment", "--size", "--workers", "--sweep", "--cold", "--storage",
+              "--batch-size", "--max-images", "--order", "--repeats", "--json", "--quiet"});
     app.footer(
         "Examples:\n"
         "  packhorse bench photos packed/wds packed/lmdb --work read,decode --cold --warm\n"

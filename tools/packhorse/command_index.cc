@@ -22,7 +22,7 @@ using program::with_commas;
 std::string described_formats() {
   std::string text;
   for (const ForeignFormat* format : foreign_formats())
-    text += fmt::format("\n  {:<9} {}", format->name, format->summary);
+    text += fmt::format("\n  {:<12} {}", format->name, format->summary);
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "common/options.h"
+#include "help/help_text.h"
 #include "inspect/list_action.h"
 #include "inspect/report_action.h"
 #include "inspect/sheet_action.h"
@@ -42,6 +43,9 @@ class CommandInspect final : public program::Command {
       program::add_moved(app, name, "packhorse stats DATASET [--sample N [--seed N]]");
     for (const char* const name : {"--duplicates", "--distance", "--identical"})
       program::add_moved(app, name, "packhorse duplicates DATASET [OTHER]");
+    help::show_as_usual(app, {"--verify", "--against", "--list", "--show", "--output", "--draw",
+                              "--sheet", "--sheet-of", "--class", "--samples", "--report",
+                              "--decode", "--jobs", "--json", "--quiet"});
     app.footer(
         "Examples:\n"
         "  packhorse inspect packed/train\n"

@@ -10,6 +10,7 @@
 #include "common/outputs.h"
 #include "common/terminal.h"
 #include "formats/format.h"
+#include "help/help_text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/packing/pack_status.h"
@@ -31,9 +32,9 @@ std::string described(const Kinds& kinds) {
   std::string text;
   for (const auto& kind : kinds) {
     if constexpr (std::is_pointer_v<std::decay_t<decltype(kind)>>) {
-      text += fmt::format("\n  {:<9} {}", kind->name, kind->summary);
+      text += fmt::format("\n  {:<12} {}", kind->name, kind->summary);
     } else {
-      text += fmt::format("\n  {:<9} {}", kind.name, kind.summary);
+      text += fmt::format("\n  {:<12} {}", kind.name, kind.summary);
     }
   }
   return text;
@@ -66,6 +67,9 @@ class CommandPack final : public program::Command {
       option->description(option->get_description() + " (see below)");
     }
     remote_.setup(app);
+    help::show_as_usual(app, {"--format", "--labels", "--unlabelled", "--targets", "--split",
+                              "--image", "--short-side", "--shard-bytes", "--seed", "--max-rejects",
+                              "--overwrite", "--dry-run", "--jobs", "--json", "--quiet"});
     app.footer("Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
                "\n\nImage modes:" + described(all_transforms()) +
                "\n\n"

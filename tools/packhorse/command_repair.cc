@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "common/options.h"
 #include "common/terminal.h"
+#include "help/help_text.h"
 #include "packhorse/verify/repair.h"
 #include "shared/request.h"
 #include "verify/verify_all.h"
@@ -27,6 +28,7 @@ class CommandRepair final : public program::Command {
     table_.declare(app, OptionGroup::kSelection, "Selection, as given to `pack`");
     request_.setup_rest(app, program::kProgressAndSummary);
     program::add_bands(app, request_.limits, "Image limits");
+    help::show_as_usual(app, {"--jobs", "--json", "--quiet", "--decode"});
     app.footer(
         "Replaces the files that are not as the manifest says, from the copy or by packing them "
         "again, then verifies\n"

@@ -10,6 +10,7 @@
 #include "common/terminal.h"
 #include "dataset/url.h"
 #include "detect_outputs.h"
+#include "help/help_text.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -43,6 +44,8 @@ class CommandDetect final : public program::Command {
     loader_.add_options(app, {"workers", "max_bad"});
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
+    help::show_as_usual(app, {"--checkpoint", "--weights", "--arch", "--classes", "--min-score",
+                              "--device", "--coco", "--annotations", "--pictures", "--json"});
     app.footer(
         "Examples:\n"
         "  packhorse-train detect photo.jpg --checkpoint run/best.pt --pictures found\n"
@@ -76,7 +79,7 @@ class CommandDetect final : public program::Command {
  private:
   void add_rules(CLI::App& app) {
     app.add_option("--min-score", options_.min_score,
-                   "The least score of a detection that is told; eval counts from 0.001, with FCOS "
+                   "Least score of the detections that are reported; eval counts from 0.001, with FCOS "
                    "from 0.2")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();

@@ -8,6 +8,7 @@
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "detection_page.h"
+#include "help/help_text.h"
 #include "packhorse/analysis/detection_scores.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
@@ -38,6 +39,8 @@ class CommandEval final : public program::Command {
         app, "--report", report_,
         "To find objects: write a page of HTML with the classes' curves and the worst "
         "pictures");
+    help::show_as_usual(app, {"--checkpoint", "--weights", "--arch", "--data", "--split",
+                              "--batch-size", "--device", "--report", "--json"});
     app.footer(
         "Example:\n"
         "  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"

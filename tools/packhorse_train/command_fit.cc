@@ -11,6 +11,7 @@
 #include "common/options.h"
 #include "common/remote.h"
 #include "common/terminal.h"
+#include "help/help_text.h"
 #include "packhorse/trainer/train/fit.h"
 #include "recipe_options.h"
 
@@ -100,6 +101,10 @@ class CommandFit final : public program::Command {
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object at the end");
     program::add_quiet(app, quiet_, program::kProgressAndSummary);
+    help::show_as_usual(
+        app, {"--data", "--val", "--task", "--arch", "--image-size", "--batch-size", "--epochs",
+              "--lr", "--augment", "--amp", "--device", "--workers", "--seed", "--out", "--resume",
+              "--overwrite", "--init-from", "--json", "--quiet"});
     app.footer(
         "Example:\n"
         "  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out run\n\n"

@@ -11,6 +11,7 @@
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
+#include "help/help_text.h"
 #include "measure/measure.h"
 #include "packhorse/base/error.h"
 #include "recipe_options.h"
@@ -53,6 +54,9 @@ class CommandMeasure final : public program::Command {
                         "Also write the JSON object to this file, for scripts/plot");
     remote_.setup(app, program::RemoteArguments::Cache::kNever);
     program::add_quiet(app, quiet_, program::kProgress);
+    help::show_as_usual(app, {"--folder", "--packed", "--pack-all", "--formats", "--modes",
+                              "--scratch", "--arch", "--batch-size", "--device", "--workers",
+                              "--repeats", "--cold", "--storage", "--json", "--save", "--quiet"});
     app.footer(
         "Examples:\n"
         "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "

@@ -7,6 +7,7 @@
 #include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
+#include "help/help_text.h"
 #include "packhorse/base/error.h"
 #include "recipe_options.h"
 #include "report_json.h"
@@ -43,6 +44,8 @@ class CommandSweep final : public program::Command {
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     remote_.setup(app, program::RemoteArguments::Cache::kNever);
     program::add_quiet(app, quiet_, program::kProgress);
+    help::show_as_usual(app, {"--data", "--arch", "--batch-size", "--device", "--repeats", "--cold",
+                              "--storage", "--json", "--quiet"});
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");
   }
 

@@ -188,7 +188,7 @@ TEST_CASE("shard index: what no image and no label can be is corrupt, though the
 
 TEST_CASE("shard index: a large one is checked as it is used, block by block") {
   const TemporaryDirectory directory;
-  constexpr std::size_t kRows = 2100, kBlock = 256, kStep = 787;
+  constexpr std::size_t kRows = 2100, kBlock = 256, kStep = 787 * std::size_t{test::kEvery};
   const auto write = [&](std::int64_t label_of_300, bool compressed = false) {
     std::vector<IndexEntry> entries;
     for (std::size_t i = 0; i < kRows; ++i) {

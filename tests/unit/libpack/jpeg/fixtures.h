@@ -6,27 +6,17 @@
 
 #include "packhorse/jpeg/decoder.h"
 #include "support/pictures.h"
+#include "support/support.h"
 
 /// The vocabulary of the JPEG decoder's tests.
 namespace packhorse::jpeg::test {
 
 using packhorse::test::File;
 using packhorse::test::JpegSpec;
+using packhorse::test::kEvery;
 using packhorse::test::make_jpeg;
 using packhorse::test::make_picture;
 using packhorse::test::photos;
-
-/// How many values an exhaustive loop takes at once. AddressSanitizer is slow, and its findings
-/// depend on sizes rather than on values: with it, loops look at every sixteenth.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr int kEvery = 16;
-#else
-inline constexpr int kEvery = 1;
-#endif
-#else
-inline constexpr int kEvery = 1;
-#endif
 
 /// Decodes to RGB with our decoder; nothing where it refuses. Checks that only the window is
 /// written, that the file is read without a byte beyond its end, and that a sink gets the same

@@ -384,11 +384,8 @@ TEST_CASE("loader: huge pages hold the same batches") {
 }
 
 TEST_CASE("loader: a million steps grow nothing") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::uint64_t kSteps = 20'000;  // growth per step shows in this many, too
-#else
-  constexpr std::uint64_t kSteps = 1'000'000;
-#endif
+  // Growth per step shows in fewer, too.
+  constexpr std::uint64_t kSteps = packhorse::test::kEvery == 1 ? 1'000'000 : 20'000;
   const auto dataset = std::make_shared<MemoryDataset>(std::vector<File>(1000, File(10)));
   Loader loader(dataset, {.batch_size = 1,
                           .workers = 2,
@@ -407,11 +404,7 @@ TEST_CASE("loader: a million steps grow nothing") {
 }
 
 TEST_CASE("loader: destructions at any moment leave no thread and no descriptor") {
-#if defined(__SANITIZE_THREAD__)
-  constexpr int kLoaders = 100;  // threads start slowly there
-#else
-  constexpr int kLoaders = 1000;
-#endif
+  constexpr int kLoaders = 1000 / packhorse::test::kEvery;
   const TemporaryDirectory directory;
   write_dataset(directory / "d", "wds", 30);
   const std::size_t threads = entries_of("/proc/self/task"), files = entries_of("/proc/self/fd");

@@ -106,8 +106,8 @@ TEST_CASE("unpickle: a value that only repeats its parts is bounded by what a wa
 }
 
 TEST_CASE("unpickle: no more instructions are followed than any file of weights has") {
-  CHECK(refusal(kBegin + repeated("}", 8'000'000)) == "its pickle is too long");
-  CHECK(refusal(kBegin + repeated("(", 8'000'000)) == "its pickle is too long");
+  CHECK(refusal(kBegin + repeated("}", 1'100'000)) == "its pickle is too long");
+  CHECK(refusal(kBegin + repeated("(", 1'100'000)) == "its pickle is too long");
 }
 
 TEST_CASE("unpickle: a tensor has no more numbers than its storage, nor many tensors the same") {
@@ -123,10 +123,11 @@ TEST_CASE("unpickle: a tensor has no more numbers than its storage, nor many ten
 TEST_CASE("unpickle: nested pickles of megabytes are damaged weights and damaged checkpoints") {
   const test::TemporaryDirectory directory;
   const auto path = directory / "nested.pt";
-  for (const std::string& pickle :
-       {kBegin + ")" + repeated("\x85", 8'000'000) + ".",
-        kBegin + repeated("}" + text("model"), 500'000) + "N" + repeated("s", 500'000) + ".",
-        kBegin + repeated("]", 4'000'000) + repeated("a", 3'999'999) + "."}) {
+  for (const std::string& pickle : {kBegin + ")" + repeated("\x85", 8'000'000 / test::kEvery) + ".",
+                                    kBegin + repeated("}" + text("model"), 500'000 / test::kEvery) +
+                                        "N" + repeated("s", 500'000 / test::kEvery) + ".",
+                                    kBegin + repeated("]", 4'000'000 / test::kEvery) +
+                                        repeated("a", 4'000'000 / test::kEvery - 1) + "."}) {
     put_torch_zip(path, pickle);
     CHECK(test::kind_of_error([&] { read_weights(path); }) == ErrorKind::kCorrupt);
     CHECK(test::kind_of_error([&] { read_checkpoint(path); }) == ErrorKind::kCorrupt);

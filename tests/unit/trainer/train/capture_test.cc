@@ -17,7 +17,7 @@ using namespace packhorse::trainer;
 
 namespace {
 
-constexpr int kSize = 32;
+constexpr int kSize = 16;
 
 /// Operators that wait for numbers of the device, or whose result has a size that depends on them.
 constexpr std::array<std::string_view, 12> kWaiting = {

@@ -99,6 +99,14 @@ def test_every_page_is_shown_whole_and_asks_no_other_host(site, page, width, sch
 # What people look for, and the page that answers it.
 QUESTIONS = {
     "torchrun": "docs/python-training.html",
+    "DDP": "docs/python-training.html",
+    "resume": "docs/python-training.html",
+    "slow training": "docs/troubleshooting.html",
+    "corrupt": "docs/troubleshooting.html",
+    "GPU": "docs/python.html",
+    "FFCV": "docs/migrating.html",
+    "DALI": "docs/migrating.html",
+    "state_dict": "api.html",
     "S3": "docs/remote.html",
     "COCO": "docs/annotations.html",
     "duplicates": "docs/comparing.html",

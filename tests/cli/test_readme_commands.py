@@ -112,6 +112,10 @@ def check_commands(page, folder):
         pytest.skip(f"{page.name}: not built here: {', '.join(sorted(missing))}")
 
 
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
 def test_every_command_of_the_readme_runs_and_prints_what_it_shows(tmp_path):
     page = ROOT / "README.md"
     assert len([command for command, _ in session(page) if command.startswith("packhorse ")]) >= 4

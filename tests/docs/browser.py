@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ PROGRAMS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-c
 # No request leaves the machine: a page that makes one is to fail here as it would without a network.
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
          "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"]  # fmt: skip
+LONGEST_SILENCE = 120  # seconds; only a browser that hangs needs as many
 
 
 def program():
@@ -23,7 +25,8 @@ class Browser:
     """One page of a browser. One thread at a time."""
 
     def __init__(self, commands, answers):
-        self.commands, self.answers = commands, answers
+        """`commands` and `answers` are pipes: messages of JSON, each with a zero byte behind it."""
+        self.commands, self.answers, self.received = commands, answers, b""
         self.calls, self.session, self.events = 0, None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -31,11 +34,13 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def receive(self):
-        text = bytearray()
-        while (byte := self.answers.read(1)) != b"\0":
-            if not byte:
+        while b"\0" not in self.received:
+            if not select.select([self.answers], [], [], LONGEST_SILENCE)[0]:
+                raise RuntimeError("the browser says nothing any more")
+            if not (more := os.read(self.answers, 1 << 16)):
                 raise RuntimeError("the browser has ended")
-            text += byte
+            self.received += more
+        text, _, self.received = self.received.partition(b"\0")
         message = json.loads(text)
         if "method" in message:
             self.events.append(message)
@@ -47,8 +52,7 @@ class Browser:
         message = {"id": self.calls, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        self.commands.write(json.dumps(message).encode() + b"\0")
-        self.commands.flush()
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
         while (answer := self.receive()).get("id") != self.calls:
             pass
         if "error" in answer:
@@ -97,8 +101,9 @@ def started():
         os.close(commands[0])
         os.close(answers[1])
         try:
-            with open(commands[1], "wb") as writer, open(answers[0], "rb") as reader:
-                yield Browser(writer, reader)
+            yield Browser(commands[1], answers[0])
         finally:
             process.kill()
             process.wait()
+            os.close(commands[1])
+            os.close(answers[0])

@@ -192,13 +192,13 @@ def main():
     if not options.tests:
         with run.step("check"):
             call("scripts/check")
-    if options.all:
-        with run.step("site"):  # before the tests of it
-            call("scripts/site")
     with run.step("build"):
         build("release")
     if run.has_failed("build"):
         return run.sum_up()
+    if options.all:
+        with run.step("site"):  # before the tests of it
+            call("scripts/site")
 
     chosen = touched.chosen(options.tests, options.since)
     labels = () if options.tests else ("--label-exclude", "pytest" if options.all else "pytest|thorough")

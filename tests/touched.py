@@ -27,7 +27,8 @@ PROGRAMS = {
     "scripts": ["all"],
 }
 READS = {"bench": ("bench/", "docs/"), "cli": ("README.md", "docs/sources.md", "tests/cli/more_layouts.md"),
-         "cluster": ("scripts/cluster/",), "docs": ("docs/", "README.md", "CHANGELOG.md", "changes/", "mkdocs.yml", "scripts/"),
+         "cluster": ("scripts/cluster/",),
+         "docs": ("docs/", "README.md", "AGENTS.md", "CHANGELOG.md", "changes/", "mkdocs.yml", "scripts/", "python/packhorse/"),
          "python": ("python/packhorse/", "docs/examples/", "docs/python-training.md"),
          "scripts": ("scripts/", "Containerfile"),
          "trainer": ("docs/schemas/", "docs/grafana/", "docs/examples/")}  # fmt: skip

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from python_support import BIN, ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "changes").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "changes").glob("*.md"))]
 OPTION = r"(?<![\w-])--[a-z0-9][a-z0-9-]*"
 
 

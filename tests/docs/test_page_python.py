@@ -1,0 +1,67 @@
+"""The Python on the pages that people copy from runs against the package: blocks of Python, and the new lines of diffs."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from package import environment
+from python_support import ROOT, SHAPES, pack
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+PAGES = ["README.md", "AGENTS.md", "docs/migrating.md"]
+BLOCK = re.compile(r"^```(python|diff)\n(.*?)^```$", re.M | re.S)
+# What the blocks use and do not show. FFCV's constants are arrays, as it takes them times 255.
+BEFORE = """
+import json, sys
+import numpy, packhorse
+from torch.utils.data import DataLoader
+from torchvision.transforms.v2 import Compose, PILToTensor, RandomResizedCrop
+MEAN, STD = numpy.array([0.485, 0.456, 0.406]), numpy.array([0.229, 0.224, 0.225])
+transform = Compose([RandomResizedCrop(32), PILToTensor()])
+jpeg = open("photos/val/balls/balls-01.jpg", "rb").read()
+about, samples = {"a": 1}, [(jpeg, "cat"), (jpeg + b"0", "dog")]
+"""
+AFTER = """
+if "loader" in globals():
+    images, labels = next(iter(loader))
+    assert len(images) == len(labels) > 0
+"""
+
+
+def run_of(kind, code):
+    """What runs of a block: of a diff, its new and its common lines."""
+    return re.sub(r"^[+ ]", "", re.sub(r"^-.*\n", "", code, flags=re.M), flags=re.M) if kind == "diff" else code
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_the_page_runs(page, tmp_path):
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    found = BLOCK.findall((ROOT / page).read_text())
+    assert found
+    for number, (kind, text) in enumerate(found):
+        folder, code = tmp_path / str(number), run_of(kind, text)
+        folder.mkdir()
+        (folder / "photos").symlink_to(SHAPES)
+        if 'packhorse.pack("photos", "packed"' not in code:
+            pack(SHAPES, folder / "packed", "--format", "wds")
+            (folder / "shards").mkdir()
+            for shard in (folder / "packed/train").glob("*.tar"):
+                (folder / "shards" / shard.name).symlink_to(shard)
+        done = subprocess.run([sys.executable, "-c", BEFORE + code + AFTER], cwd=folder, env={**environment(), "OMP_NUM_THREADS": "1"},
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        assert done.returncode == 0, f"{code}\n{done.stderr[-3000:]}"
+
+
+def test_each_message_of_troubleshooting_is_one_of_the_programs():
+    page = (ROOT / "docs/troubleshooting.md").read_text()
+    messages = [piece for cell in re.findall(r"^\| (.*?) \| ", page, re.M) for piece in re.findall(r'"([^"]+)"', cell)]
+    text = "".join(
+        re.sub(r'"\s*\n\s*f?"', "", path.read_text())
+        for folder in ("libpack", "reader", "trainer", "tools", "python")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".cc", ".h", ".py")
+    )
+    parts = [part for message in messages for part in re.split(r" ?\.\.\. ?", message) if part]
+    assert len(parts) > 12 and [part for part in parts if part not in text] == []

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/terminal.h"
 #include "help/command_tree.h"
 
 namespace packhorse::help {
@@ -17,7 +16,6 @@ namespace packhorse::help {
 namespace {
 
 using CLI::AppFormatMode;
-using program::columns_of;
 
 /// Where the texts of options begin, and how wide they are at most.
 constexpr std::size_t kColumn = 30, kLeast = 60, kMost = 100;
@@ -32,7 +30,7 @@ std::string filled_line(const std::string& line, std::size_t width, const std::s
   text = std::string(lead, ' ');
   at = lead;
   for (bool first = true; words >> word; first = false) {
-    const std::size_t columns = columns_of(word);
+    const std::size_t columns = word.size();
     if (!first && at + 1 + columns > width) {
       text += "\n" + hanging;
       at = hanging.size() - indent.size();
@@ -127,8 +125,7 @@ std::string HelpText::entry(const std::string& head, const std::string& text) co
   const std::string indent(kColumn, ' ');
   std::string made = "  " + head;
   if (text.empty()) return made + "\n";
-  made += columns_of(made) + 2 <= kColumn ? std::string(kColumn - columns_of(made), ' ')
-                                          : "\n" + indent;
+  made += made.size() + 2 <= kColumn ? std::string(kColumn - made.size(), ' ') : "\n" + indent;
   std::string between;
   for (const std::string& line : lines_of(text)) {
     made += between + filled_line(line, width_ - kColumn, indent);

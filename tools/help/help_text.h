@@ -7,8 +7,8 @@
 
 namespace packhorse::help {
 
-/// What --help prints, in lines of at most `width` columns. Where options of a command were marked
-/// with show_as_usual(), --help shows these alone, and --help-all shows all.
+/// What --help prints, in ASCII, in lines of at most `width` columns. Where options of a command
+/// were marked with show_as_usual(), --help shows these alone, and --help-all shows all.
 class HelpText : public CLI::Formatter {
  public:
   explicit HelpText(int width);

@@ -78,9 +78,10 @@ class CommandDetect final : public program::Command {
 
  private:
   void add_rules(CLI::App& app) {
-    app.add_option("--min-score", options_.min_score,
-                   "Least score of the detections that are reported; eval counts from 0.001, with FCOS "
-                   "from 0.2")
+    app.add_option(
+           "--min-score", options_.min_score,
+           "Least score of the detections that are reported; eval counts from 0.001, with FCOS "
+           "from 0.2")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
     app.add_option("--max-overlap", options_.overlap,

@@ -34,7 +34,7 @@ def configure_remote(**options: Unpack[RemoteOptions]) -> None:
 
 
 def remote_counters() -> dict[str, int | float]:
-    """What came from afar so far, in this process: requests, retries, received_bytes, runs (of 4 MiB) fetched and found
+    """What was fetched so far, in this process: requests, retries, received_bytes, runs (of 4 MiB) fetched and found
     in the cache, damaged pieces, waits of threads and their time. Empty where no URL was opened."""
     if _opener is None:
         return {}

@@ -47,7 +47,7 @@ void bind_remote(nb::module_& module) {
   module.def(
       "options", [] { return described(remote_options()); },
       "The options of enable(): what scripts/options makes");
-  module.def("counters", &counters, "What came from afar so far");
+  module.def("counters", &counters, "What was fetched so far");
 }
 
 }  // namespace packhorse::python

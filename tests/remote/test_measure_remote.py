@@ -58,8 +58,8 @@ def test_what_lies_at_a_url_is_measured_from_there_each_time_predicted_from_and_
 def test_people_are_told_whether_streaming_keeps_the_device_busy(url):
     result = train("measure", "--folder", SHAPES, "--packed", url, *QUICK)
     assert result.code == DONE, result
-    assert result.out.startswith("I/O speedup from afar: training ")
-    assert "From afar, with nothing kept: wds original at a URL trains with " in result.out
+    assert result.out.startswith("I/O speedup from a URL: training ")
+    assert "From a URL, without a cache: wds original at a URL trains with " in result.out
     assert "wds original  not measured" not in result.out and "folder  not measured" not in result.out
 
 

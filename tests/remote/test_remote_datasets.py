@@ -263,7 +263,7 @@ def test_what_cannot_be_done_from_afar_says_so(web, local):
         result = run(*command)
         assert result.code != DONE and words in result.err and "next: " in result.err, result
     shortly = ["bench", url, "--no-cache", "--repeats=1", "--min-seconds=0"]
-    assert run(*shortly).out.startswith("decode, from afar, ")
+    assert run(*shortly).out.startswith("decode, from a URL, ")
     assert run(*shortly, "--warm").out.startswith("decode, warm, ")
 
 

@@ -44,7 +44,7 @@ constexpr auto kRemoteMetrics = std::to_array<RemoteMetric>({
      [](const Counters& c) { return as_count(c.damaged); }},
     {"waits_total", "Times that a thread needed bytes that were not there.",
      [](const Counters& c) { return as_count(c.waits); }},
-    {"wait_seconds_total", "Time of threads waiting for bytes from afar.",
+    {"wait_seconds_total", "Time that threads wait for bytes of remote datasets.",
      [](const Counters& c) { return as_seconds(c.wait_ns); }},
 });
 

@@ -18,7 +18,7 @@ class RemoteArguments {
  public:
   enum class Cache : std::uint8_t {
     kOffered,  ///< and used, unless --no-cache is given
-    kNever,    ///< for what must come from afar each time
+    kNever,    ///< for what must be fetched each time
   };
   /// Declares the options.
   void setup(CLI::App& app, Cache cache = Cache::kOffered);
@@ -33,7 +33,7 @@ class RemoteArguments {
   bool no_cache_ = false;
 };
 
-/// What came from afar so far, for Prometheus and TensorBoard. Thread-safe.
+/// What was fetched so far, for Prometheus and TensorBoard. Thread-safe.
 std::vector<reader::MetricFamily> remote_metrics();
 
 }  // namespace packhorse::program

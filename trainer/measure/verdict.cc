@@ -99,13 +99,14 @@ std::string place_text(const SpeedReport& report, std::size_t condition) {
   if (at.kind == Condition::Kind::kCold)
     return fmt::format("from the disk ({})", report.inputs[0].file_system);
   if (at.kind == Condition::Kind::kSimulated) return "from simulated " + at.storage.name;
-  if (at.kind == Condition::Kind::kRemote) return "from afar";
+  if (at.kind == Condition::Kind::kRemote) return "from a URL";
   return "from the page cache";
 }
 
 std::string speedup_text(const std::vector<Pass>& passes, const std::vector<Pass>& base) {
   const Comparison speed = compare(passes, base);
-  return fmt::format("{:.2f}x{}", speed.ratio, speed.told == Told::kNot ? " (not told apart)" : "");
+  return fmt::format("{:.2f}x{}", speed.ratio,
+                     speed.told == Told::kNot ? " (no measurable difference)" : "");
 }
 
 struct What {
@@ -184,7 +185,7 @@ class Verdict {
       const Attribution parts = attribute(report_, run);
       const double waiting = (parts.fetch_s + parts.preparation_s) / parts.epoch_s;
       std::string text = fmt::format(
-          "From afar, with nothing kept: {} trains with {:.0f} images/s, {:.0f} % of what the "
+          "From a URL, without a cache: {} trains with {:.0f} images/s, {:.0f} % of what the "
           "device "
           "alone takes, and waits for data {:.1f} % of the time",
           report_.inputs[input].name, speed, 100 * speed / limit, 100 * waiting);
@@ -310,8 +311,8 @@ class Verdict {
       case Told::kNot:
         break;
     }
-    return fmt::format("{} {} not told apart from the folder ({}, the fastest, makes {:.2f}x, {})",
-                       what.words, what.plural ? "are" : "is", name, speed.ratio,
+    return fmt::format("{} {} no measurable difference ({}, the fastest, makes {:.2f}x, {})",
+                       what.words, what.plural ? "make" : "makes", name, speed.ratio,
                        speed.repeats < kEnoughRepeats
                            ? fmt::format("in {} repeat{} where {} are needed", speed.repeats,
                                          speed.repeats == 1 ? "" : "s", kEnoughRepeats)

@@ -54,7 +54,7 @@ Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
     return {
         Remedy::kStorage,
         seen +
-            ", from afar: what the cache has is read from the disk (`cache=`, `cache_size=`), and "
+            ", from a URL: what the cache has is read from the disk (`cache=`, `cache_size=`), and "
             "without it long pieces come fastest (`order=window`)"};
   }
   return {Remedy::kStorage,

@@ -240,7 +240,7 @@ std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
 void RemoteOptions::validate() const {
   storage.validate();
   if (memory_bytes < kRunBytes)
-    throw Error(ErrorKind::kUsage, "less than 4 MiB of memory for what comes from afar", {},
+    throw Error(ErrorKind::kUsage, "less than 4 MiB of memory for what is fetched", {},
                 "give more");
   if (!cache.empty() && cache_bytes < kRunBytes)
     throw Error(ErrorKind::kUsage, "a cache of less than 4 MiB", {}, "give more, or no cache");

@@ -13,7 +13,7 @@ const char* name_of(Work work) { return work == Work::kRead ? "read" : "decode";
 
 std::string place_of(const Section& section) {
   if (section.storage) return "simulated " + section.storage->name;
-  if (section.cache == CacheState::kAsIs) return "from afar";
+  if (section.cache == CacheState::kAsIs) return "from a URL";
   return section.cache == CacheState::kCold ? "cold" : "warm";
 }
 

@@ -43,7 +43,7 @@ struct Section {
 };
 
 const char* name_of(reader::Work work);
-/// "warm", "cold", "from afar" or "simulated nfs".
+/// "warm", "cold", "from a URL" or "simulated nfs".
 std::string place_of(const Section& section);
 
 /// For each work: cold, warm, then simulated storage, as asked; if nothing is asked, warm or, where

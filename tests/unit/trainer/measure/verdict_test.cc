@@ -132,12 +132,12 @@ TEST_CASE("verdict: says of packing what the repeats tell, and no more") {
                 "gain"},
            Case{{1, 1, 1, 1, 1},
                 {1.16, 1.25, 1.16, 0.98, 1.16},
-                "packing is not told apart from the folder (wds, the fastest, makes 0.86x, and "
+                "packing makes no measurable difference (wds, the fastest, makes 0.86x, and "
                 "anything from 0.80x to 1.02x by single repeats)",
                 "gain"},
            Case{{1.02},
                 {1},
-                "packing is not told apart from the folder (wds, the fastest, makes 1.02x, in 1 "
+                "packing makes no measurable difference (wds, the fastest, makes 1.02x, in 1 "
                 "repeat where 5 are needed)",
                 "gain"},
            Case{{4, 4, 4, 4}, {1, 1, 1, 1}, "makes 4.00x, in 4 repeats where 5 are needed", "gain"},
@@ -192,10 +192,9 @@ TEST_CASE("I/O speedup: of what was packed as it is, storage first, as far as it
   report.runs[3].read = lasting({1});
   const auto lines = io_speedups(report);
   REQUIRE(lines.size() == 2);
-  CHECK(
-      lines[0] ==
-      "I/O speedup from simulated open=5ms: training 5.00x, read + decode 5.00x, read 20.00x (not "
-      "told apart) (wds against the folder)");
+  CHECK(lines[0] ==
+        "I/O speedup from simulated open=5ms: training 5.00x, read + decode 5.00x, read 20.00x (no "
+        "measurable difference) (wds against the folder)");
   CHECK(lines[1] ==
         "I/O speedup from the page cache: training 1.00x, read + decode 1.00x, read 1.00x (wds "
         "against the folder)");
@@ -348,13 +347,12 @@ TEST_CASE("remote: compared with the warm folder, and with the same dataset here
   CHECK(parts.preparation_s == doctest::Approx(1));
   CHECK(parts.fetch_s == doctest::Approx(1.5));
   says(io_speedups(report).front(),
-       "I/O speedup from afar: training 1.20x, read + decode 0.00x (not told apart)");
+       "I/O speedup from a URL: training 1.20x, read + decode 0.00x (no measurable difference)");
   const std::vector<std::string> sentences = verdict(report);
   REQUIRE(sentences.size() > 1);
-  says(
-      sentences[1],
-      "From afar, with nothing kept: wds at a URL trains with 80 images/s, 80 % of what the device "
-      "alone takes, and waits for data 20.0 % of the time: a cache");
+  says(sentences[1],
+       "From a URL, without a cache: wds at a URL trains with 80 images/s, 80 % of what the device "
+       "alone takes, and waits for data 20.0 % of the time: a cache");
   says(sentences[1], "the folder in the page cache makes 67.");
   report.inputs[1].format = "lmdb";  // nothing here to compare it with
   CHECK(attribute(report, report.run(1, 2)).preparation_s == 0);

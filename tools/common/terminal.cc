@@ -38,15 +38,23 @@ bool text_is_utf8() {
 
 }  // namespace
 
+namespace {
+
+/// That of $COLUMNS, or of the terminal that stdout is; 0 if neither is there.
+int stdout_width() {
+  if (const int asked = std::atoi(is_set("COLUMNS") ? std::getenv("COLUMNS") : ""); asked > 0)
+    return asked;
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+}  // namespace
+
 Style stdout_style() {
   Style style;
-  winsize size{};
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    style.width = size.ws_col;
-  if (const int asked = std::atoi(is_set("COLUMNS") ? std::getenv("COLUMNS") : ""); asked > 0)
-    style.width = asked;
-  if (!terminal) return style;
+  if (const int width = stdout_width(); width > 0) style.width = width;
+  if (::isatty(STDOUT_FILENO) != 1) return style;
   const char* const kind = std::getenv("TERM");
   style.colour =
       !is_set("NO_COLOR") && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
@@ -101,6 +109,29 @@ std::string seconds_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
+namespace {
+
+/// Cuts the beginnings of the first column's cells where the table is wider than the terminal.
+void shorten_names(std::vector<std::vector<std::string>>& rows, std::vector<std::size_t>& widths) {
+  constexpr std::size_t kLeast = 16;
+  std::size_t width = 0;
+  for (const std::size_t each : widths) width += each + (width == 0 ? 0 : 2);
+  const auto most = static_cast<std::size_t>(stdout_width());
+  if (most == 0 || width <= most || widths[0] <= kLeast) return;
+  const std::size_t room = std::max(kLeast, widths[0] - std::min(widths[0], width - most));
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    std::string& name = rows[r][0];
+    std::size_t columns = columns_of(name), at = 0;
+    if (columns <= room) continue;
+    for (; columns > room - 3 || !is_utf8_start(name[at]); ++at)
+      if (is_utf8_start(name[at])) --columns;
+    name = "..." + name.substr(at);
+  }
+  widths[0] = std::max(room, columns_of(rows[0][0]));
+}
+
+}  // namespace
+
 std::string table_text(std::vector<std::vector<std::string>> rows) {
   for (std::vector<std::string>& row : rows)
     std::transform(row.begin(), row.end(), row.begin(), printable_text);
@@ -110,6 +141,7 @@ std::string table_text(std::vector<std::vector<std::string>> rows) {
     for (std::size_t c = 0; c < row.size(); ++c)
       widths[c] = std::max(widths[c], columns_of(row[c]));
   }
+  shorten_names(rows, widths);
   std::string text;
   for (const std::vector<std::string>& row : rows) {
     std::string line;

@@ -28,12 +28,12 @@ std::string list_text(const Numbers& numbers) {
 }
 
 std::string channels_text(const ChannelStats& stats) {
-  return fmt::format("mean = {}, std = {}", list_text(stats.mean), list_text(stats.deviation));
+  return fmt::format("mean, std = {}, {}", list_text(stats.mean), list_text(stats.deviation));
 }
 
 /// Of bands, whose numbers may be of any size.
 std::string bands_text(const ChannelStats& stats) {
-  return fmt::format("mean = [{:.6g}], std = [{:.6g}]", fmt::join(stats.mean, ", "),
+  return fmt::format("mean, std = [{:.6g}], [{:.6g}]", fmt::join(stats.mean, ", "),
                      fmt::join(stats.deviation, ", "));
 }
 
@@ -63,8 +63,8 @@ std::string weights_text(const std::vector<std::uint64_t>& samples) {
     return fmt::format("# {} classes of equal size: no weights needed\n", samples.size());
   return fmt::format(
       "# {} classes; the mean of the weights is 1\n"
-      "class_weights = {}  # 1 / samples\n"
-      "class_weights = {}  # 1 / sqrt(samples)\n",
+      "# 1 / samples\nclass_weights = {}\n"
+      "# 1 / sqrt(samples)\nclass_weights = {}\n",
       with_commas(samples.size()), list_text(class_weights(samples, 1)),
       list_text(class_weights(samples, 0.5)));
 }
@@ -74,8 +74,8 @@ std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats, 
   const char* const scale = bands ? "bands, integers in [0, 1]" : "RGB in [0, 1]";
   return fmt::format(
       "# {}: {} of {} images, {} pixels; {}\n"
-      "{}  # each pixel counts the same\n"
-      "{}  # each image counts the same\n{}",
+      "# each pixel counts the same\n{}\n"
+      "# each image counts the same\n{}\n{}",
       printable(dataset.path().native()), with_commas(stats.images), with_commas(dataset.size()),
       with_commas(stats.pixels), scale, text(stats.by_pixel), text(stats.by_image),
       weights_text(dataset.manifest().class_samples));

@@ -119,13 +119,17 @@ std::string stages_text(const std::vector<const Run*>& runs) {
                                         percent_text(stages.*column.seconds, stages.total())));
     }
   }
-  for (const char* const name : {"p50 batch", "p99 batch", "first"})
-    rows.front().emplace_back(name);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Measurement& pass = runs[i]->median_pass();
-    for (const double p : {0.5, 0.99})
-      rows[i + 1].push_back(short_time(reader::percentile(pass.batch_ms, p) * 1e-3));
-    rows[i + 1].push_back(short_time(pass.first_batch_s));
+  return program::table_text(rows);
+}
+
+std::string batches_text(const std::vector<const Run*>& runs) {
+  Rows rows = {{"time per batch", "workers", "p50", "p99", "first"}};
+  for (const Run* run : runs) {
+    const Measurement& pass = run->median_pass();
+    rows.push_back({program::one_line(run->input, 60), std::to_string(run->workers),
+                    short_time(reader::percentile(pass.batch_ms, 0.5) * 1e-3),
+                    short_time(reader::percentile(pass.batch_ms, 0.99) * 1e-3),
+                    short_time(pass.first_batch_s)});
   }
   return program::table_text(rows);
 }
@@ -223,8 +227,8 @@ std::string report_text(const Request& request, const std::vector<Run>& runs) {
   for (const Section& section : sections_of(request)) {
     const std::vector<const Run*> shown = runs_in(runs, section);
     text += (text.empty() ? "" : "\n") + title_text(request, shown) + rates_text(shown) + "\n" +
-            stages_text(shown) + doubts_text(shown) + bad_text(shown) + shuffle_text(shown) +
-            remote_text(shown);
+            stages_text(shown) + "\n" + batches_text(shown) + doubts_text(shown) + bad_text(shown) +
+            shuffle_text(shown) + remote_text(shown);
   }
   return text + knees_text(runs) + overview_text(request, runs);
 }

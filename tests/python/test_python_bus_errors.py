@@ -18,7 +18,7 @@ def packed_fixture(tmp_path):
 def run(packed, code):
     """Runs `code` with `shard`, and `truncate()`, which cuts all shards."""
     prelude = f"""
-import faulthandler, os, sys, packhorse
+import faulthandler, os, sys, time, packhorse
 from pathlib import Path
 packed = {str(packed)!r}
 shard = next(Path(packed).glob("*.tar"))
@@ -85,6 +85,7 @@ def test_faulthandler_enabled_after_the_loader(packed, workers):
 loader = packhorse.Loader(packed, 8, size=32, workers={workers})
 batches = iter(loader)
 next(batches)
+while loader.stats()["samples"] < {40 if workers else 8}: time.sleep(0.01)  # until the slots are full, and the workers rest
 faulthandler.enable()
 truncate()
 fails_as_it_should(lambda: list(loader))

@@ -85,7 +85,7 @@ class Dataset:
 
     def _open(self) -> None:
         remote.prepare(self.path, _reader)
-        self._native = _reader.Dataset.open(self.path, self.split)
+        self._native = _reader.Dataset.open(os.fsencode(self.path), self.split)
         remote.guard(self)
 
     def __repr__(self) -> str:

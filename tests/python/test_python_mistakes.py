@@ -129,6 +129,10 @@ def test_a_path_without_a_packed_dataset_says_what_to_call(packed, tmp_path):
             assert "packhorse::" not in str(raised.value)
     with pytest.raises(UsageError, match="the path of the dataset is empty"):
         packhorse.Dataset("")
+    odd = os.fsencode(tmp_path) + b"/\xff"
+    os.symlink(packed, odd)
+    for path in (odd, os.fsdecode(odd)):
+        assert len(packhorse.Dataset(path, split="val")) == 36
     made = eval(pack_it.replace("'packed'", f"'{tmp_path}/packed'"), {"packhorse": packhorse})
     assert made.packed == 156 and len(packhorse.Loader(tmp_path / "packed", 8, size=32)) == 15
 

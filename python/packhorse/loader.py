@@ -191,16 +191,16 @@ class Loader(Generic[Delivers]):
             targets=rules,
         )
         self._shown = (
-            f"batch_size={self.batch_size}, augment={[crop, *pixels] if pixels else crop}, {own['dtype']}, "
-            f"{self._native.counters()['workers']} workers"
+            f"batch_size={self.batch_size}, augment={[crop, *pixels] if pixels else crop}, dtype={own['dtype']!r}, "
+            f"workers={self._native.counters()['workers']}"
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last
         self._one_at_a_time = threading.Lock()  # of threads that share the loader
 
     def __repr__(self) -> str:
-        ranks = f", rank {self.rank} of {self.world_size}" if self.world_size > 1 else ""
-        return f"packhorse.Loader({self.dataset.path!r}, {self._shown}, {len(self)} batches{ranks})"
+        ranks = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
+        return f"packhorse.Loader({self.dataset.path!r}, {self._shown}{ranks}, len={len(self)})"
 
     def __len__(self) -> int:
         """Batches of a whole epoch, also while load_state_dict() left less of one."""

@@ -15,7 +15,7 @@ class _Report:
         """A line: lists by their length, and nothing that is empty."""
         values = [(one.name, getattr(self, one.name)) for one in dataclasses.fields(self) if one.repr]
         shown = [
-            f"{len(value)} {name}" if isinstance(value, (list, dict)) else f"{name}={value!r}"
+            f"len({name})={len(value)}" if isinstance(value, (list, dict)) else f"{name}={value!r}"
             for name, value in values
             if value not in ("", None, [], {})
         ]

@@ -223,7 +223,7 @@ def test_a_loader_and_its_batches_show_what_matters_in_a_line(packed):
     reader = loader(packed, workers=1, rank=0, world_size=2, augment=[packhorse.RandomResizedCrop(32), packhorse.ColorJitter(0.4)])
     assert repr(reader) == (
         f"packhorse.Loader({str(packed)!r}, batch_size=32, augment=[RandomResizedCrop(32, scale=(0.08, 1.0), "
-        "ratio=(0.75, 1.3333333333333333), flip=0.5), ColorJitter(brightness=0.4)], uint8, 1 workers, 2 batches, rank 0 of 2)"
+        "ratio=(0.75, 1.3333333333333333), flip=0.5), ColorJitter(brightness=0.4)], dtype='uint8', workers=1, rank=0, world_size=2, len=2)"
     )
     batch = next(iter(reader))
     assert repr(batch) == "packhorse.Batch(images=uint8 [32, 3, 32, 32], labels=int64 [32])"

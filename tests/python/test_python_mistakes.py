@@ -141,7 +141,7 @@ def test_reports_and_writers_show_what_matters_in_a_line(packed, tmp_path):
     report = packhorse.pack(SHAPES, tmp_path / "out", format="wds")
     shown = repr(report)
     assert shown.startswith("packhorse.PackReport(seen=159, packed=156, rejected=0, skipped=3, ")
-    assert "2 splits" in shown and "rejects" not in shown and len(shown) < 500
+    assert "len(splits)=2" in shown and "rejects" not in shown and len(shown) < 500
     assert repr(packhorse.verify(packed)).startswith("packhorse.VerifyReport(ok=True, files=")
     assert f"DatasetSummary(path={str(packed / 'train')!r}, format='wds'" in repr(packhorse.inspect(packed))
     writer = packhorse.Writer(tmp_path / "written", format="wds")

@@ -45,7 +45,7 @@ class Dataset:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         *,
         split: str = "",
         image: str = "pil",

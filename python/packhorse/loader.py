@@ -123,7 +123,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[Batch],
-        path: str | os.PathLike | Dataset,
+        path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
         targets: Literal[False] = False,
@@ -132,7 +132,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[TargetBatch],
-        path: str | os.PathLike | Dataset,
+        path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
         targets: Literal[True] | TargetRules,
@@ -141,7 +141,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[Any],
-        path: str | os.PathLike | Dataset,
+        path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
         targets: bool | TargetRules,
@@ -150,7 +150,7 @@ class Loader(Generic[Delivers]):
     @takes(LoaderOptions)
     def __init__(
         self,
-        path: str | os.PathLike | Dataset,
+        path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
         size: int | None = None,

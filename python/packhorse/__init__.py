@@ -9,7 +9,7 @@ Loader makes batches in threads of its own; Dataset gives single samples to PyTo
 datasets, verify() proves them. docs/python.md.
 """
 
-from . import errors, reports
+from . import _reader, errors, reports
 from ._reader import CenterCrop, PadCrop, RandomResizedCrop, Resize, ResizeCenterCrop
 from .augment import (
     CopyPaste,
@@ -29,6 +29,8 @@ from .pixel_steps import ColorJitter, PhotometricDistort, RandomErasing
 from .remote import configure_remote, remote_counters
 from .targets import TargetRules, Targets
 from .writer import Writer
+
+__version__ = _reader.version()
 
 __all__ = [
     "Batch",

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Required, TypedDict, TypeVar
 
-Path = str | os.PathLike
+Path = str | os.PathLike[str]
 Function = TypeVar("Function", bound=Callable)
 
 

@@ -38,6 +38,15 @@ def as_tensors(images: np.ndarray, labels: np.ndarray, channels_last: bool) -> t
     return images.permute(0, 3, 1, 2) if channels_last else images, torch.from_numpy(labels)
 
 
+def shown(value) -> str:
+    """An array in a few words: "float32 [32, 3, 224, 224] on cuda:0"."""
+    if not hasattr(value, "shape"):
+        return repr(value)
+    device = str(getattr(value, "device", "cpu"))
+    words = f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
+    return words if device == "cpu" else f"{words} on {device}"
+
+
 def type_name(dtype) -> str:
     """Of a name, or of one of numpy's or torch's types."""
     name = str(dtype).removeprefix("torch.")

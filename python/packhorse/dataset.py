@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import functools
 import io
+import operator
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
-from . import _pixels, _reader, remote
+from . import _pixels, _pytorch, _reader, remote
 from .augment import DetectionAugment
 from .errors import UnsupportedError, UsageError
 from .targets import Targets
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _KINDS = ("pil", "numpy", "torch", "bytes")
 
@@ -40,7 +45,7 @@ class Dataset:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         *,
         split: str = "",
         image: str = "pil",
@@ -53,7 +58,7 @@ class Dataset:
         transforms: Callable | None = None,
         bands: str | Sequence[int] | None = None,
     ):
-        self.path, self.split, self.image = os.fspath(path), split, image
+        self.path, self.split, self.image = _pytorch.path_text(path), split, image
         if bands is not None and image not in ("numpy", "torch"):
             raise ValueError(f'bands= are decoded by packhorse: they need image="numpy" or "torch", not {image!r}')
         numbers = _pixels.band_numbers(bands)
@@ -80,16 +85,36 @@ class Dataset:
 
     def _open(self) -> None:
         remote.prepare(self.path, _reader)
-        self._native = _reader.Dataset.open(self.path, self.split)
+        self._native = _reader.Dataset.open(os.fsencode(self.path), self.split)
         remote.guard(self)
 
     def __repr__(self) -> str:
-        return f"packhorse.Dataset({self.path!r}, {len(self)} samples, {len(self.classes)} classes)"
+        split = f", split={self.split!r}" if self.split else ""
+        size = f"{len(self)} samples, {len(self.classes)} classes"
+        return f"packhorse.Dataset({self.path!r}{split}, {size}, {self._native.format})"
+
+    if not TYPE_CHECKING:  # it would hide misspelt names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            answer = _pytorch.DATASET_ATTRIBUTES.get(name, "")
+            what = f"packhorse.Dataset has no attribute {name!r}" + (answer and f": {answer}")
+            raise AttributeError(what, name=name, obj=self)
 
     def __len__(self) -> int:
         return len(self._native)
 
-    def __getitem__(self, index: int) -> tuple:
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return (self[index] for index in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> tuple[Any, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[Any, Any]]: ...
+    def __getitem__(self, index):
+        """A sample, by its number or counted from the end; of a slice, a list of them."""
+        if isinstance(index, slice):
+            return self.__getitems__(range(len(self))[index])
+        index = _place(index)
         image = self._image(index)
         label = self._target(index) if self._with_targets else self._native.label(index)
         if self.transform is not None:
@@ -98,7 +123,7 @@ class Dataset:
             label = self.target_transform(label)
         return (image, label) if self.transforms is None else self.transforms(image, label)
 
-    def __getitems__(self, indices: Sequence[int]) -> list[tuple]:
+    def __getitems__(self, indices: Iterable[SupportsIndex]) -> list[tuple[Any, Any]]:
         return [self[index] for index in indices]
 
     @functools.cached_property
@@ -109,6 +134,11 @@ class Dataset:
     @property
     def classes(self) -> list[str]:
         return self._native.classes
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The label of each class."""
+        return {name: label for label, name in enumerate(self.classes)}
 
     @property
     def fields(self) -> list[str]:
@@ -132,7 +162,7 @@ class Dataset:
         return self._objects_record().get("keypoints", [])
 
     @functools.cached_property
-    def labels(self):
+    def labels(self) -> NDArray[np.int64]:
         """The labels of all samples, a numpy array int64."""
         return self._native.labels()
 
@@ -141,11 +171,11 @@ class Dataset:
         """The labels, as torchvision's datasets call them."""
         return self.labels.tolist()
 
-    def read(self, index: int) -> bytes:
+    def read(self, index: SupportsIndex) -> bytes:
         """The image's file as it was packed. Its hash is checked."""
-        return self._native.read(index)
+        return self._native.read(_place(index))
 
-    def decode(self, index: int, augment=None, *, seed: int = 0, epoch: int = 0, bands=None):
+    def decode(self, index: SupportsIndex, augment=None, *, seed: int = 0, epoch: int = 0, bands=None) -> NDArray[Any]:
         """The image's pixels, a numpy array uint8 [height, width, 3], by packhorse's decoder: whole and upright, or
         what a Loader with this `augment`, a crop, seed and epoch makes of it. `bands`: "all", or a list: these samples
         as they are stored, uint8, uint16 or float32 [height, width, bands]; by default the dataset's own."""
@@ -156,24 +186,24 @@ class Dataset:
             )
         numbers = _pixels.band_numbers(self.bands if bands is None else bands)
         if numbers is not None:
-            return self._native.decode_bands(index, augment, seed, epoch, numbers)
-        return self._native.decode(index, augment, seed, epoch)
+            return self._native.decode_bands(_place(index), augment, seed, epoch, numbers)
+        return self._native.decode(_place(index), augment, seed, epoch)
 
-    def read_field(self, index: int, name: str) -> bytes | None:
+    def read_field(self, index: SupportsIndex, name: str) -> bytes | None:
         """A field of the sample, its hash checked; None where this sample has none. KeyError where none has."""
-        return self._native.read_field(index, name)
+        return self._native.read_field(_place(index), name)
 
-    def objects(self, index: int, *, upright: bool = False) -> Targets:
+    def objects(self, index: SupportsIndex, *, upright: bool = False) -> Targets:
         """The objects in the image, uncut, in pixels of the stored picture; `upright`: of the picture as its EXIF
         orientation turns it, which is what decode() gives."""
-        columns, height, width = self._native.objects(index, upright)
+        columns, height, width = self._native.objects(_place(index), upright)
         return Targets(columns, (height, width))
 
-    def said(self, index: int, *, upright: bool = False) -> dict[str, Any]:
+    def said(self, index: SupportsIndex, *, upright: bool = False) -> dict[str, Any]:
         """What is said of the sample besides its label and its objects, where the dataset has it: "classes" (places in
         the target's classes) and perhaps their "scores", "caption", "semantic_mask" (uint8 [height, width]; None where
         this sample has none), in pixels of the stored picture or, `upright`, as it is turned."""
-        found, kinds = self._native.said(index, upright), self._kinds()
+        found, kinds = self._native.said(_place(index), upright), self._kinds()
         made: dict[str, Any] = {}
         if "classes" in kinds:
             made["classes"] = found["classes"]
@@ -188,9 +218,9 @@ class Dataset:
     def _kinds(self) -> set[str]:
         return {record["kind"] for record in self._native.targets}
 
-    def describe(self, index: int) -> str:
+    def describe(self, index: SupportsIndex) -> str:
         """The sample's name for people: its key and shard."""
-        return self._native.describe(index)
+        return self._native.describe(_place(index))
 
     def _image(self, index: int):
         if self.image == "bytes":
@@ -235,3 +265,10 @@ class Dataset:
         if self._native.image_mode == "raw":
             return Image.fromarray(self.decode(index))
         return Image.open(io.BytesIO(self.read(index))).convert("RGB")
+
+
+def _place(index: Any) -> int:
+    try:
+        return operator.index(index)
+    except TypeError:
+        raise TypeError(f"the number of a sample is a whole number, not a {type(index).__name__}") from None

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
+import operator
 import os
 import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Unpack, overload
 
-from . import _device, _pixels, _reader
+from . import _device, _pixels, _pytorch, _reader
 from ._options import LoaderOptions, takes
 from .augment import DetectionAugment, native
 from .dataset import Dataset
 from .errors import UnsupportedError, UsageError
 from .targets import TargetRules, Targets, native_rules
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Augment = (
     _reader.RandomResizedCrop
@@ -27,25 +31,28 @@ Augment = (
     | DetectionAugment
 )
 
-
 OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil"); or pack them with --image resize or raw'
 
 
 class _Delivered:
     """What every batch has beside its tuple."""
 
-    samples = None
+    samples: NDArray[np.uint64] = None  # type: ignore[assignment]
     """The samples' numbers in the dataset, a numpy array uint64 [batch]."""
     _done = 0  # samples of the epoch, over all ranks, when this batch is delivered
 
-    def moved(self, images, labels):
+    def moved(self: Any, images, labels):
         """This batch with its images and labels elsewhere."""
         batch = self._replace(images=images, labels=labels)
         batch.samples, batch._done = self.samples, self._done
         return batch
 
+    def __repr__(self: Any) -> str:
+        held = [f"{name}={_pixels.shown(value)}" for name, value in zip(self._fields, self, strict=True)]
+        return f"packhorse.{type(self).__name__}({', '.join(held)})"
 
-class Batch(_Delivered, collections.namedtuple("Batch", ["images", "labels"])):
+
+class Batch(_Delivered, NamedTuple("Batch", [("images", Any), ("labels", Any)])):
     """`images, labels = batch`. The arrays are yours: they stay valid when the loader goes on, or goes.
 
     images are of the loader's dtype, labels int64 [batch]. Where torch is imported they are tensors, otherwise numpy
@@ -61,9 +68,22 @@ class Batch(_Delivered, collections.namedtuple("Batch", ["images", "labels"])):
     """
 
 
-class TargetBatch(_Delivered, collections.namedtuple("TargetBatch", ["images", "labels", "targets"])):
+class TargetBatch(_Delivered, NamedTuple("TargetBatch", [("images", Any), ("labels", Any), ("targets", Targets)])):
     """`images, labels, targets = batch`, for a Loader with targets=: a Batch, and the packhorse.Targets of its images.
     With device= they stay in the host's memory; targets.split(device=...) moves them."""
+
+
+Delivers = TypeVar("Delivers", bound=Batch | TargetBatch, covariant=True)
+
+if TYPE_CHECKING:
+
+    class _Keywords(LoaderOptions, total=False):
+        size: int | None
+        augment: Augment | Sequence[Augment | _reader.PixelStep | str] | None
+        split: str
+        dtype: Any
+        pin_memory: bool
+        device: Any
 
 
 def _process_group() -> tuple[int, int]:
@@ -76,7 +96,7 @@ def _process_group() -> tuple[int, int]:
     return 0, 1
 
 
-class Loader:
+class Loader(Generic[Delivers]):
     """Reads, decodes and augments a packed dataset in threads of its own, into batches.
 
         for images, labels in packhorse.Loader("packed/train", batch_size=256, augment=packhorse.RandomResizedCrop(224)):
@@ -84,6 +104,7 @@ class Loader:
 
     The same seed, epoch and batch_size give the same batches for any number of workers, and those of the C++ loader.
     Each iteration is an epoch: the one after the last begun, or that of set_epoch(). It begins with its first batch.
+    There is one at a time: an iteration that another one cuts short raises UsageError.
 
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
@@ -99,10 +120,37 @@ class Loader:
                 memory. Without such a GPU this is an error
     """
 
+    @overload
+    def __init__(
+        self: Loader[Batch],
+        path: str | os.PathLike[str] | Dataset,
+        batch_size: int,
+        *,
+        targets: Literal[False] = False,
+        **options: Unpack[_Keywords],
+    ): ...
+    @overload
+    def __init__(
+        self: Loader[TargetBatch],
+        path: str | os.PathLike[str] | Dataset,
+        batch_size: int,
+        *,
+        targets: Literal[True] | TargetRules,
+        **options: Unpack[_Keywords],
+    ): ...
+    @overload
+    def __init__(
+        self: Loader[Any],
+        path: str | os.PathLike[str] | Dataset,
+        batch_size: int,
+        *,
+        targets: bool | TargetRules,
+        **options: Unpack[_Keywords],
+    ): ...
     @takes(LoaderOptions)
     def __init__(
         self,
-        path: str | os.PathLike | Dataset,
+        path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
         size: int | None = None,
@@ -114,11 +162,12 @@ class Loader:
         device=None,
         **options: Unpack[LoaderOptions],
     ):
+        _pytorch.refuse_keywords(options)
         self.device = _device.cuda_device(device)
         pin_memory = pin_memory or self.device is not None
         if pin_memory and options.get("huge_pages"):
             raise ValueError("huge_pages and pinned memory: choose one")
-        self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
+        self.dataset = _as_it_is(path, split) if isinstance(path, Dataset) else Dataset(path, split=split)
         crop, pixels = _stages(size, augment)
         rules = native_rules(targets)
         if rules is not None:
@@ -130,8 +179,9 @@ class Loader:
             raise ValueError("rank and world_size: give both, or neither")
         if rank is None or world_size is None:
             rank, world_size = _process_group()
-        self.batch_size, self.rank, self.world_size, self.seed = batch_size, rank, world_size, options.get("seed") or 0
-        own = {"batch_size": batch_size, "dtype": _pixels.type_name(dtype), "rank": rank, "world_size": world_size}
+        self.batch_size, self.seed = _whole("batch_size", batch_size), options.get("seed") or 0
+        self.rank, self.world_size = rank, world_size
+        own = {"batch_size": self.batch_size, "dtype": _pixels.type_name(dtype), "rank": rank, "world_size": world_size}
         self._native = _reader.Loader(
             self.dataset._native,
             augment=native(crop),
@@ -140,15 +190,23 @@ class Loader:
             pinning=_device.pinning(self.device) if pin_memory else None,
             targets=rules,
         )
+        self._shown = (
+            f"batch_size={self.batch_size}, augment={[crop, *pixels] if pixels else crop}, dtype={own['dtype']!r}, "
+            f"workers={self._native.counters()['workers']}"
+        )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last
         self._one_at_a_time = threading.Lock()  # of threads that share the loader
+
+    def __repr__(self) -> str:
+        ranks = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
+        return f"packhorse.Loader({self.dataset.path!r}, {self._shown}{ranks}, len={len(self)})"
 
     def __len__(self) -> int:
         """Batches of a whole epoch, also while load_state_dict() left less of one."""
         return self._native.steps()
 
-    def __iter__(self) -> Iterator[Batch | TargetBatch]:
+    def __iter__(self) -> Iterator[Delivers]:
         if len(self) == 0:
             raise ValueError(
                 f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
@@ -156,23 +214,21 @@ class Loader:
             )
         return self._batches()
 
-    def _batches(self) -> Iterator[Batch | TargetBatch]:
+    def _batches(self) -> Iterator[Any]:
         this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
         batches = self._host_batches(this)
         if self.device is not None:
             batches = _device.on_device(batches, self._native.is_ready, _device.CudaCopies(self.device))
         for batch in batches:
-            if self._pass is not this:
-                return
+            self._check_newest(this)
             this.done, this.left = batch._done, this.left - 1
             yield batch
 
-    def _host_batches(self, this: _Pass) -> Iterator[Batch | TargetBatch]:
-        while True:
+    def _host_batches(self, this: _Pass) -> Iterator[Any]:
+        while this.left > 0:
             self._native.check()  # before a lock that may be another process's
             with self._one_at_a_time:
-                if self._pass is not this:  # a newer iteration ends this one
-                    return
+                self._check_newest(this)
                 try:
                     arrays = self._native.next()
                 except UnsupportedError as error:
@@ -182,6 +238,15 @@ class Loader:
                     return
                 batch = self._batch(*arrays)
             yield batch
+
+    def _check_newest(self, this: _Pass) -> None:
+        if self._pass is not this:
+            raise UsageError(
+                f"another iteration of this Loader has begun, or a state was loaded: {this.left} batches of epoch "
+                f"{this.epoch} were not delivered",
+                self.dataset.path,
+                advice="end one loop before the next, or make a second Loader",
+            )
 
     def _begin(self) -> _Pass:
         self._native.check()
@@ -263,6 +328,24 @@ class Loader:
         return self._native.bad_samples()
 
 
+def _as_it_is(dataset: Dataset, split: str) -> Dataset:
+    """The dataset, of which nothing was asked that a Loader would not do."""
+    given = [name for name in ("transform", "target_transform", "transforms") if getattr(dataset, name) is not None]
+    if split or given:
+        raise UsageError(
+            f"a Loader does not use {given[0]}= of a Dataset" if given else "split= chooses from a path, not of a Dataset",
+            dataset.path,
+            "give augment=, or read the Dataset with torch.utils.data.DataLoader" if given else "give Dataset(path, split=)",
+        )
+    return dataset
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}={value!r}: give one whole number")
+    return operator.index(value)
+
+
 def _number(state: dict, name: str) -> int:
     value = state.get(name) if isinstance(state, dict) else None
     if hasattr(value, "__index__") and value >= 0:  # also numpy's
@@ -288,7 +371,7 @@ def _stages(size, augment):
     if (size is None) == (augment is None):
         raise ValueError("give either size=, to resize whole images, or augment=, e.g. packhorse.RandomResizedCrop(224)")
     if size is not None:
-        return _reader.Resize(size), []
+        return _reader.Resize(_whole("size", size)), []
     crop, steps = None, []
     for stage in augment if isinstance(augment, (list, tuple)) else [augment]:
         if isinstance(stage, _reader.PixelStep):
@@ -296,7 +379,7 @@ def _stages(size, augment):
         elif isinstance(stage, str):
             steps += _reader.parse_pixel_steps(stage)
         elif not isinstance(stage, Augment):
-            raise TypeError(f"augment: {stage!r} is none of packhorse's; see packhorse.RandomResizedCrop")
+            raise TypeError(f"augment: {stage!r} is none of packhorse's; give e.g. packhorse.RandomResizedCrop(224)")
         elif crop is not None:
             raise ValueError(f"augment: {type(stage).__name__} comes second; there is one crop")
         else:

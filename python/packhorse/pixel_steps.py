@@ -45,11 +45,7 @@ def _class(name: str, summary: str, parameters: list) -> type:
     return type(name, (PixelStep,), {"__init__": initialise, "__doc__": summary, "__module__": "packhorse"})
 
 
-ALL = {name: _class(name, summary, parameters) for name, summary, parameters in _reader.pixel_step_kinds()}
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return ALL[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+_made = {name: _class(name, summary, parameters) for name, summary, parameters in _reader.pixel_step_kinds()}
+ColorJitter: Any = _made["ColorJitter"]
+PhotometricDistort: Any = _made["PhotometricDistort"]
+RandomErasing: Any = _made["RandomErasing"]

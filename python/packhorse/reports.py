@@ -11,6 +11,16 @@ from typing import Any
 class _Report:
     json: dict[str, Any] = field(repr=False)  # all that `packhorse ... --json` prints
 
+    def __repr__(self) -> str:
+        """A line: lists by their length, and nothing that is empty."""
+        values = [(one.name, getattr(self, one.name)) for one in dataclasses.fields(self) if one.repr]
+        shown = [
+            f"len({name})={len(value)}" if isinstance(value, (list, dict)) else f"{name}={value!r}"
+            for name, value in values
+            if value not in ("", None, [], {})
+        ]
+        return f"packhorse.{type(self).__name__}({', '.join(shown)})"
+
     @classmethod
     def of(cls, json: dict[str, Any], **more: Any):
         """A report of its JSON, whose members of the same names become attributes."""
@@ -38,7 +48,7 @@ class PackedSplit:
     shards: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PackReport(_Report):
     """What came of packing: seen = packed + rejected + skipped. `id` names the dataset by its content."""
 
@@ -82,7 +92,7 @@ class Finding:
     path: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VerifyReport(_Report):
     """What a check has found. `problem` and `advice` say what is wrong and what to do; both are "" if `ok`."""
 
@@ -104,7 +114,7 @@ class VerifyReport(_Report):
         return super().of(json, findings=findings, **json["checked"], **more)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DatasetSummary(_Report):
     """A dataset, described by its indexes."""
 
@@ -130,7 +140,7 @@ class DatasetSummary(_Report):
         return super().of(json, objects=json.get("objects"), **more)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InspectReport(_Report):
     """The dataset at a path, or all splits there."""
 
@@ -140,12 +150,15 @@ class InspectReport(_Report):
     def of(cls, json: dict[str, Any], **more: Any) -> InspectReport:
         return cls(json=json, datasets=[DatasetSummary.of(one) for one in json.get("datasets", [json])], **more)
 
+    def __repr__(self) -> str:
+        return f"packhorse.InspectReport({', '.join(map(repr, self.datasets))})"
+
     @property
     def samples(self) -> int:
         return sum(one.samples for one in self.datasets)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CopyReport(_Report):
     """What was copied; `kept`: files that an interrupted copy had brought."""
 
@@ -156,7 +169,7 @@ class CopyReport(_Report):
     notes: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnpackReport(_Report):
     """What was written back; of a notation also the objects, and what it does not say with the number of each."""
 
@@ -180,7 +193,7 @@ class ExportedFiles:
     bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExportReport(_Report):
     """What export_index() wrote; `card` is what came of README.md: "written", "unchanged", "kept" or "none"."""
 

@@ -50,10 +50,13 @@ class Writer:
         **options: Unpack[WriterOptions],
     ):
         self.path = os.fspath(out)
-        self.report: PackReport | None = None  # of finish()
+        self.report: PackReport = None  # type: ignore[assignment]  # until finish()
         self._progress = progress
         self._objects = ObjectArrays(object_classes, len(keypoint_names))
         self._native = _native().Writer(os.fsencode(out), options, list(object_classes), list(keypoint_names))
+
+    def __repr__(self) -> str:
+        return f"packhorse.Writer({self.path!r}, {len(self)} samples)"
 
     def __enter__(self) -> Writer:
         return self

@@ -33,7 +33,12 @@ void bind_augment(nb::module_& module) {
           },
           "size"_a = 224, nb::kw_only(), "scale"_a = Range{0.08, 1.0},
           "ratio"_a = Range{3.0 / 4.0, 4.0 / 3.0}, "flip"_a = 0.5)
-      .def_ro("size", &RandomResizedCrop::size);
+      .def_ro("size", &RandomResizedCrop::size)
+      .def("__repr__", [](const RandomResizedCrop& self) {
+        return nb::str("RandomResizedCrop({}, scale=({}, {}), ratio=({}, {}), flip={})")
+            .format(self.size, self.min_scale, self.max_scale, self.min_ratio, self.max_ratio,
+                    self.flip);
+      });
   nb::class_<ResizeCenterCrop>(module, "ResizeCenterCrop",
                                "torchvision's Resize(resize) and CenterCrop(size)")
       .def(
@@ -42,19 +47,25 @@ void bind_augment(nb::module_& module) {
             new (self) ResizeCenterCrop{.resize = resize, .size = size};
           },
           "size"_a = 224, "resize"_a = 256)
-      .def_ro("size", &ResizeCenterCrop::size);
+      .def_ro("size", &ResizeCenterCrop::size)
+      .def("__repr__", [](const ResizeCenterCrop& self) {
+        return nb::str("ResizeCenterCrop({}, {})").format(self.size, self.resize);
+      });
   nb::class_<Resize>(
       module, "Resize",
       "torchvision's Resize((size, size)): the whole picture, without keeping its aspect ratio")
       .def(
           "__init__", [](Resize* self, int size) { new (self) Resize{size}; }, "size"_a = 224)
-      .def_ro("size", &Resize::size);
+      .def_ro("size", &Resize::size)
+      .def("__repr__", [](const Resize& self) { return nb::str("Resize({})").format(self.size); });
   nb::class_<CenterCrop>(module, "CenterCrop",
                          "torchvision's CenterCrop(size): no scaling, black where there is nothing")
       .def(
           "__init__", [](CenterCrop* self, int size) { new (self) CenterCrop{size}; },
           "size"_a = 224)
-      .def_ro("size", &CenterCrop::size);
+      .def_ro("size", &CenterCrop::size)
+      .def("__repr__",
+           [](const CenterCrop& self) { return nb::str("CenterCrop({})").format(self.size); });
   nb::class_<PadCrop>(
       module, "PadCrop",
       "Resize((size, size)), torchvision's RandomCrop(size, padding), RandomHorizontalFlip(flip)")
@@ -64,7 +75,10 @@ void bind_augment(nb::module_& module) {
             new (self) PadCrop{size, padding, flip};
           },
           "size"_a = 32, "padding"_a = 4, nb::kw_only(), "flip"_a = 0.5)
-      .def_ro("size", &PadCrop::size);
+      .def_ro("size", &PadCrop::size)
+      .def("__repr__", [](const PadCrop& self) {
+        return nb::str("PadCrop({}, {}, flip={})").format(self.size, self.padding, self.flip);
+      });
   using reader::PixelStep;
   nb::class_<PixelStep>(module, "PixelStep")
       .def(

@@ -160,9 +160,10 @@ void bind_dataset(nb::module_& module) {
   bind_dataset_targets(made);
   made.def_static(
           "open",
-          [](const std::string& path, const std::string& split) {
+          [](const nb::bytes& path, const std::string& split) {
+            const std::string named(path.c_str(), path.size());
             return std::const_pointer_cast<Dataset>(
-                call_that_may_wait(true, [&] { return Dataset::open(path, split); }));
+                call_that_may_wait(true, [&] { return Dataset::open(named, split); }));
           },
           "path"_a, "split"_a = "")
       .def("__len__", &Dataset::size)

@@ -12,6 +12,7 @@
 #include "others_run.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/targets.h"
+#include "packhorse/version.h"
 #include "remote_opener.h"
 #include "watched_call.h"
 
@@ -299,6 +300,7 @@ void bind_loader(nb::module_& module) {
 
 NB_MODULE(_reader, module) {
   nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
+  module.def("version", &packhorse::version);
   packhorse::python::translate_errors();
   packhorse::python::bind_augment(module);
   packhorse::python::bind_detection(module);

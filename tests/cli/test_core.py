@@ -40,6 +40,6 @@ def test_core_reads_compressed_shards_and_photos(tmp_path):
     assert reads(CORE, tmp_path / "packed")[0] == 0
 
 
-def test_core_says_what_it_is_built_without():
+def test_core_says_that_a_folder_is_packed_first():
     code, said, error = reads(CORE, SHAPES)
-    assert code == 1 and "without support for class folders" in error and "packhorse::reader" in error
+    assert code == 1 and "not a packed dataset" in error and f"pack({SHAPES}, packed, format=wds)" in error

@@ -67,7 +67,8 @@ def test_transforms_pickling_and_many_at_once(packed):
     copy = pickle.loads(pickle.dumps(dataset))
     for (image, label), (same, again) in zip(dataset.__getitems__([0, 5, -1]), [copy[0], copy[5], copy[119]]):
         assert (image == same).all() and label == again and isinstance(label, float)
-    assert repr(copy) == f"packhorse.Dataset({str(packed)!r}, 120 samples, 6 classes)"
+    assert repr(copy) == f"packhorse.Dataset({str(packed)!r}, 120 samples, 6 classes, wds)"
+    assert repr(packhorse.Dataset(packed, split="val")).startswith(f"packhorse.Dataset({str(packed)!r}, split='val', 36 samples")
 
 
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])

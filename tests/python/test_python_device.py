@@ -185,6 +185,17 @@ def test_copies_come_in_order_and_states_count_what_was_delivered(packed, monkey
     assert [images.tobytes() for images in copies.handed_over] == [images for images, _, _ in expected]
 
 
+def test_an_iteration_that_a_newer_one_cuts_short_raises_with_copies_on_their_way_too(packed, monkeypatch):
+    with_copies(monkeypatch, 1)
+    reader = loader(packed, device="cuda")
+    for taken in range(1, len(reader)):
+        first = iter(reader)
+        assert len([next(first) for _ in range(taken)]) == taken
+        next(iter(reader))
+        with pytest.raises(packhorse.errors.UsageError, match=f"{len(reader) - taken} batches of epoch .* not delivered"):
+            next(first)
+
+
 def test_targets_come_with_their_images_and_stay_in_memory(tmp_path, monkeypatch):
     with packhorse.Writer(
         tmp_path / "out", format="wds", image="resize", short_side=16, object_classes=["a"], shuffle=False

@@ -193,14 +193,43 @@ def test_batches_stay_as_they_are_however_long_they_are_kept(packed):
     assert content(kept)[1:] == expected[1:]
 
 
-def test_a_new_iteration_ends_the_one_before(packed):
+def test_an_iteration_that_a_newer_one_cuts_short_raises_and_loses_no_sample_silently(packed):
     reader = loader(packed)
     first = iter(reader)
     next(first)
     second = iter(reader)
-    assert next(second).samples is not None
-    assert list(first) == []
-    assert len(list(second)) == 3
+    delivered = [next(second)]
+    with pytest.raises(packhorse.errors.UsageError, match="another iteration.*3 batches of epoch 0 were not delivered"):
+        next(first)
+    assert list(first) == []  # as of any generator that raised
+    delivered += list(second)
+    assert sorted(np.concatenate([batch.samples for batch in delivered])) == list(range(120))
+    with pytest.raises(packhorse.errors.UsageError, match="make a second Loader"):
+        list(zip(reader, reader))
+    third = iter(reader)
+    next(third)
+    reader.load_state_dict(reader.state_dict())
+    with pytest.raises(packhorse.errors.UsageError, match="a state was loaded"):
+        next(third)
+    fourth = iter(reader)
+    assert len([next(fourth) for _ in range(3)]) == 3  # all that the state had left
+    next(iter(reader))
+    assert list(fourth) == []
+
+
+def test_a_loader_and_its_batches_show_what_matters_in_a_line(packed):
+    pytest.importorskip("torch", reason="torch is not installed")  # batches are tensors then
+
+    reader = loader(packed, workers=1, rank=0, world_size=2, augment=[packhorse.RandomResizedCrop(32), packhorse.ColorJitter(0.4)])
+    assert repr(reader) == (
+        f"packhorse.Loader({str(packed)!r}, batch_size=32, augment=[RandomResizedCrop(32, scale=(0.08, 1.0), "
+        "ratio=(0.75, 1.3333333333333333), flip=0.5), ColorJitter(brightness=0.4)], dtype='uint8', workers=1, rank=0, world_size=2, len=2)"
+    )
+    batch = next(iter(reader))
+    assert repr(batch) == "packhorse.Batch(images=uint8 [32, 3, 32, 32], labels=int64 [32])"
+    assert repr(batch.moved(*(np.asarray(one) for one in batch))) == repr(batch)
+    for crop in (packhorse.ResizeCenterCrop(32, 64), packhorse.Resize(8), packhorse.CenterCrop(9), packhorse.PadCrop(32, 2, flip=0.25)):
+        assert repr(eval(repr(crop), vars(packhorse))) == repr(crop) and type(crop).__name__ in repr(crop)
 
 
 def test_numpy_without_torch(packed):

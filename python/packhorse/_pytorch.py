@@ -1,0 +1,71 @@
+"""What a script for PyTorch writes that is written in another way here. Each answer is a line of an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from .errors import UsageError
+
+_WITH_DATALOADER = "give packhorse.Dataset(path) to torch.utils.data.DataLoader"
+
+LOADER_KEYWORDS = {
+    "num_workers": "give workers=, a number of threads, or leave it out: one for each CPU",
+    "prefetch_factor": "give slots=, a number of batches in memory",
+    "persistent_workers": "leave it out: the threads stay from epoch to epoch",
+    "multiprocessing_context": "leave it out: packhorse.Loader reads in threads",
+    "worker_init_fn": "leave it out: no Python runs in the threads",
+    "timeout": "leave it out: Ctrl-C ends every wait",
+    "in_order": "leave it out: batches always come in order",
+    "generator": "give seed=, a number",
+    "pin_memory_device": 'give device="cuda"',
+    "num_replicas": "give world_size=",
+    "transform": f"give augment=, e.g. packhorse.RandomResizedCrop(224); for any other, {_WITH_DATALOADER}",
+    "target_transform": f"change the labels in the loop, or {_WITH_DATALOADER}",
+    "collate_fn": f"change the batch in the loop, or {_WITH_DATALOADER}",
+    "sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
+    "batch_sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
+    "weights": f"each sample comes once an epoch; to draw by weights, {_WITH_DATALOADER} with a WeightedRandomSampler",
+}
+
+_FILES = "the images are in shards: dataset.labels has the labels, dataset.read(i) an image's file"
+DATASET_ATTRIBUTES = {
+    "samples": _FILES,
+    "imgs": _FILES,
+    "data": "dataset.decode(i) gives the pixels of an image",
+    "root": "dataset.path has the path",
+    "loader": 'Dataset(path, image="pil", "numpy", "torch" or "bytes") chooses how images are opened',
+}
+
+# What has all of these attributes is given where a path is expected.
+_GIVEN = (
+    (("dataset", "indices"), f"packhorse.Loader reads whole datasets; for parts, {_WITH_DATALOADER}"),
+    (("dataset", "batch_size"), "packhorse.Loader replaces it, and takes the path of a packed dataset"),
+    (("datasets",), "packhorse.Loader reads one dataset: pack them as one, or give a ConcatDataset to torch.utils.data.DataLoader"),
+    (("root", "samples"), "pack its folder first: packhorse.pack('{root}', 'packed', format='wds')"),
+    (("classes", "read"), "it is open already"),
+    (("__getitem__",), "write its samples with packhorse.Writer, or read it with torch.utils.data.DataLoader"),
+)
+
+
+def refuse_keywords(options: Iterable[str]) -> None:
+    """Raises TypeError for what only PyTorch's DataLoader and its samplers take."""
+    for name in options:
+        if name in LOADER_KEYWORDS:
+            raise TypeError(f"packhorse.Loader has no {name}=: {LOADER_KEYWORDS[name]}")
+
+
+def path_text(given: Any) -> str:
+    """The path of a dataset."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        text = os.fsdecode(given)
+        if not text:
+            raise UsageError("the path of the dataset is empty", advice="give the folder of a packed dataset")
+        return text
+    what = type(given).__name__
+    names = ("datasets",) if isinstance(given, (list, tuple)) else dir(given)
+    for attributes, answer in _GIVEN:
+        if all(name in names for name in attributes):
+            raise TypeError(f"expected the path of a dataset, not {what}: {answer.format(root=getattr(given, 'root', ''))}")
+    raise TypeError(f"expected the path of a dataset, not {what}")

@@ -94,16 +94,25 @@ def tables(text):
 def test_the_tables_have_a_line_for_each_input(inputs):
     out = packhorse("bench", "folder", *FORMATS, "--work", "read", "--min-seconds", "0", cwd=inputs).out
     assert out.startswith("read, warm, global order, 100 images, 3 repeats\n")
-    rates, stages = tables(out)
+    rates, stages, batches = tables(out)
     assert rates[1][:3] == ["input", "format", "workers"] and rates[2][-1] == "1.00x"
     assert [line[0] for line in rates[2:]] == [line[0] for line in stages[1:]] == ["folder", *FORMATS]
+    assert [line[0] for line in batches[1 : len(stages)]] == ["folder", *FORMATS]
     assert stages[0][:5] == ["time", "per", "image", "workers", "read"] and "decode" not in stages[0]
+
+
+def test_a_narrow_terminal_keeps_the_ends_of_names(inputs, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = packhorse("bench", inputs / "folder", inputs / "wds", "--work", "read", *ONCE, cwd=inputs).out
+    rates, stages, batches = tables(out)
+    assert rates[2][0].endswith("/folder") and stages[2][0].endswith("/wds") and len(str(inputs)) > 30
+    assert all(len(line) <= 80 for line in out.partition("knee")[0].splitlines())
 
 
 def test_several_works_are_a_section_each_and_a_table_of_all(inputs):
     out = packhorse("bench", "folder", "wds", "--work", "decode,read", "--size", "32", *ONCE, cwd=inputs).out
     blocks = tables(out)
-    assert [block[0][:2] for block in (blocks[0], blocks[2])] == [["read,", "warm,"], ["decode,", "warm,"]]
+    assert [block[0][:2] for block in (blocks[0], blocks[3])] == [["read,", "warm,"], ["decode,", "warm,"]]
     best = blocks[-1]
     assert best[0] == ["best", "img/s", "format", "image", "read,", "warm", "decode,", "warm"]
     assert [line[:3] for line in best[1:]] == [["folder", "folder", "original"], ["wds", "wds", "original"]]

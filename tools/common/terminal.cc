@@ -113,7 +113,7 @@ namespace {
 
 /// Cuts the beginnings of the first column's cells where the table is wider than the terminal.
 void shorten_names(std::vector<std::vector<std::string>>& rows, std::vector<std::size_t>& widths) {
-  constexpr std::size_t kLeast = 16;
+  constexpr std::size_t kLeast = 12;
   std::size_t width = 0;
   for (const std::size_t each : widths) width += each + (width == 0 ? 0 : 2);
   const auto most = static_cast<std::size_t>(stdout_width());

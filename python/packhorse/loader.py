@@ -9,7 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING
 
 from . import _device, _pixels, _reader
 from ._options import LoaderOptions, takes
@@ -17,6 +17,9 @@ from .augment import DetectionAugment, native
 from .dataset import Dataset
 from .errors import UnsupportedError, UsageError
 from .targets import TargetRules, Targets, native_rules
+
+if TYPE_CHECKING:
+    from typing import Unpack  # since Python 3.11
 
 Augment = (
     _reader.RandomResizedCrop

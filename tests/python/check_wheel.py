@@ -49,6 +49,24 @@ assert sorted(packhorse.Dataset("written").labels.tolist()) == [0] * 10 + [1] * 
 print("wheel: it packs and verifies")
 """
 
+# What the extension for storage throws is caught in that for reading.
+TRY_REMOTE = """
+import http.server, threading, packhorse
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+try:
+    packhorse.Dataset(f"http://127.0.0.1:{server.server_port}/nowhere")
+except FileNotFoundError as error:
+    assert "nowhere" in str(error), error
+else:
+    raise AssertionError("a dataset that is not there was opened")
+server.shutdown()
+print("wheel: it speaks to storage")
+"""
+
 TRY_CIFAR = """
 import sys, numpy, packhorse
 if len(sys.argv) > 1:
@@ -144,11 +162,12 @@ def main(wheel, python, torch=""):
         folder = Path(name)
         environment = Environment(folder, wheel, python)
         program = environment.bin / "packhorse"
-        small = ("--image", "resize", "--short-side", "48", "--max-rejects", "8")  # a wheel decodes JPEGs only
+        small = ("--image", "resize", "--short-side", "48", "--max-rejects", "8")
         packed_by(packer(program), ROOT / "samples/shapes", folder / "packed", *small)
         environment.run(TRY)
         if packs(program):
             environment.run(TRY_PACKING)
+            environment.run(TRY_REMOTE)
         try_cifar(environment, program, torch)
 
 

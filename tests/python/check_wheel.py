@@ -49,20 +49,24 @@ assert sorted(packhorse.Dataset("written").labels.tolist()) == [0] * 10 + [1] * 
 print("wheel: it packs and verifies")
 """
 
-# What the extension for storage throws is caught in that for reading.
+# What the extension for storage throws, the one for reading catches, and adds the sample to it.
 TRY_REMOTE = """
-import http.server, threading, packhorse
+import http.server, pathlib, shutil, threading, packhorse
+shutil.copytree("packed/train", "served")
+for shard in pathlib.Path("served").glob("*.tar"):
+    shard.unlink()
 class Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
+packhorse.configure_remote(cache="cache")
 try:
-    packhorse.Dataset(f"http://127.0.0.1:{server.server_port}/nowhere")
+    list(packhorse.Loader(f"http://127.0.0.1:{server.server_port}/served", 8, size=32))
 except FileNotFoundError as error:
-    assert "nowhere" in str(error), error
+    assert str(error).startswith("sample "), error
 else:
-    raise AssertionError("a dataset that is not there was opened")
+    raise AssertionError("a shard that is not there was read")
 server.shutdown()
 print("wheel: it speaks to storage")
 """

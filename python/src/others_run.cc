@@ -12,7 +12,8 @@ namespace packhorse::python {
 
 namespace {
 
-/// What the end of the interpreter waits for. Never destroyed: threads use it until the process ends.
+/// What the end of the interpreter waits for. Never destroyed: threads use it until the process
+/// ends.
 struct End {
   std::atomic<bool> going = false;
   std::atomic<int> busy = 0;  ///< threads that are to rest first

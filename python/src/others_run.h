@@ -8,9 +8,9 @@
 namespace packhorse::python {
 
 /// How daemon threads and the threads of C++ come to rest when the interpreter ends. Python ends a
-/// daemon thread that asks for its lock then by unwinding the thread's stack, which ends the process
-/// where C++ functions that may not throw are on it. And what still runs in C++ uses objects that
-/// the end of the process destroys.
+/// daemon thread that asks for its lock then by unwinding the thread's stack, which ends the
+/// process where C++ functions that may not throw are on it. And what still runs in C++ uses
+/// objects that the end of the process destroys.
 
 /// Lets other threads of Python run while it lives. Unlike nb::gil_scoped_release, it may end in a
 /// daemon thread while the interpreter goes: the thread stays where it is then, for ever.
@@ -33,8 +33,8 @@ class OthersRun {
 /// held. Throws what `work` throws.
 void run_python(const std::function<void()>& work);
 
-/// A thread of C++ works while it lives: the interpreter's end waits for it. Made with the GIL held;
-/// ends in any thread.
+/// A thread of C++ works while it lives: the interpreter's end waits for it. Made with the GIL
+/// held; ends in any thread.
 class WorkRuns {
  public:
   WorkRuns();

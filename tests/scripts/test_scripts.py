@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import platform
 import re
 import runpy
 import shutil
@@ -64,6 +65,12 @@ def test_a_wheel_may_need_only_the_system_of_its_tag(tmp_path):
     ):
         with pytest.raises(tools["Failure"], match=words):
             tools["check_needs"](wheel_of(tmp_path, code, *flags), tmp_path / "unpacked")
+
+
+def test_another_machine_gets_only_a_reader():
+    other = "aarch64" if platform.machine() != "aarch64" else "x86_64"
+    done = run(ROOT / "scripts/wheel_libraries", other)
+    assert done.returncode == 1 and "HDF5" in done.stderr and "next: add --reader" in done.stderr, done
 
 
 # --- scripts/demo and scripts/train_from_shards, in a tree of their own where nothing is installed or built

@@ -8,8 +8,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include "packhorse/base/error.h"
+
+// glibc has it since 2.34; wheels also run with older ones.
+#pragma weak posix_spawn_file_actions_addclosefrom_np
 
 namespace packhorse {
 
@@ -45,11 +49,24 @@ struct SpawnActions {
     if (streams.out >= 0) ::posix_spawn_file_actions_adddup2(&value, streams.out, STDOUT_FILENO);
     if (streams.quiet)
       ::posix_spawn_file_actions_addopen(&value, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addclosefrom_np(&value, STDERR_FILENO + 1);
+    close_others();
   }
   ~SpawnActions() { ::posix_spawn_file_actions_destroy(&value); }
   SpawnActions(const SpawnActions&) = delete;
   SpawnActions& operator=(const SpawnActions&) = delete;
+
+ private:
+  void close_others() {
+    if (::posix_spawn_file_actions_addclosefrom_np != nullptr) {
+      ::posix_spawn_file_actions_addclosefrom_np(&value, STDERR_FILENO + 1);
+      return;
+    }
+    // Those that are open now. One that is closed before the process begins is no error.
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int open = std::stoi(entry.path().filename());
+      if (open > STDERR_FILENO) ::posix_spawn_file_actions_addclose(&value, open);
+    }
+  }
 };
 
 }  // namespace

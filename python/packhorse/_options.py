@@ -3,7 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Required, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 Path = str | os.PathLike[str]
 Function = TypeVar("Function", bound=Callable)
@@ -26,8 +26,11 @@ def takes(options: Any) -> Callable[[Function], Function]:
     return decorate
 
 
-class PackOptions(TypedDict, total=False):
-    format: Required[str]
+class _PackOptions(TypedDict):
+    format: str
+
+
+class PackOptions(_PackOptions, total=False):
     overwrite: bool | None
     dry_run: bool | None
     jobs: int | None
@@ -120,8 +123,11 @@ class VerifyOptions(TypedDict, total=False):
     decode: bool | None
 
 
-class WriterOptions(TypedDict, total=False):
-    format: Required[str]
+class _WriterOptions(TypedDict):
+    format: str
+
+
+class WriterOptions(_WriterOptions, total=False):
     overwrite: bool | None
     jobs: int | None
     classes: Path | Iterable[str] | None

@@ -9,7 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from . import _device, _pixels, _pytorch, _reader
 from ._options import LoaderOptions, takes
@@ -19,6 +19,8 @@ from .errors import UnsupportedError, UsageError
 from .targets import TargetRules, Targets, native_rules
 
 if TYPE_CHECKING:
+    from typing import Unpack  # since Python 3.11
+
     import numpy as np
     from numpy.typing import NDArray
 

@@ -6,13 +6,16 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterable
-from typing import Unpack
+from typing import TYPE_CHECKING
 
 from . import remote
 from ._options import IndexOptions, PackOptions, Path, VerifyOptions, takes
 from ._program import program
 from .errors import RejectedError, UnsupportedError
 from .reports import CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
+
+if TYPE_CHECKING:
+    from typing import Unpack  # since Python 3.11
 
 Progress = Callable[[int, int], object]
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._options import RemoteOptions, takes
 from .errors import UnsupportedError, UsageError
+
+if TYPE_CHECKING:
+    from typing import Unpack  # since Python 3.11
 
 _options: dict[str, Any] = {}
 _opener: Any = None  # of packhorse._remote, once it is needed

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from ._objects import ObjectArrays
 from .errors import UsageError
 from ._options import Path, WriterOptions, takes
 from .packing import Progress, _native, _packed
 from .reports import PackReport
+
+if TYPE_CHECKING:
+    from typing import Unpack  # since Python 3.11
 
 _PIL_KINDS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM", "GIF"}  # what is packed as it is
 

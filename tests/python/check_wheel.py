@@ -49,6 +49,28 @@ assert sorted(packhorse.Dataset("written").labels.tolist()) == [0] * 10 + [1] * 
 print("wheel: it packs and verifies")
 """
 
+# What the extension for storage throws, the one for reading catches, and adds the sample to it.
+TRY_REMOTE = """
+import http.server, pathlib, shutil, threading, packhorse
+shutil.copytree("packed/train", "served")
+for shard in pathlib.Path("served").glob("*.tar"):
+    shard.unlink()
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+packhorse.configure_remote(cache="cache")
+try:
+    list(packhorse.Loader(f"http://127.0.0.1:{server.server_port}/served", 8, size=32))
+except FileNotFoundError as error:
+    assert str(error).startswith("sample "), error
+else:
+    raise AssertionError("a shard that is not there was read")
+server.shutdown()
+print("wheel: it speaks to storage")
+"""
+
 TRY_CIFAR = """
 import sys, numpy, packhorse
 if len(sys.argv) > 1:
@@ -144,11 +166,12 @@ def main(wheel, python, torch=""):
         folder = Path(name)
         environment = Environment(folder, wheel, python)
         program = environment.bin / "packhorse"
-        small = ("--image", "resize", "--short-side", "48", "--max-rejects", "8")  # a wheel decodes JPEGs only
+        small = ("--image", "resize", "--short-side", "48", "--max-rejects", "8")
         packed_by(packer(program), ROOT / "samples/shapes", folder / "packed", *small)
         environment.run(TRY)
         if packs(program):
             environment.run(TRY_PACKING)
+            environment.run(TRY_REMOTE)
         try_cifar(environment, program, torch)
 
 

@@ -3,16 +3,19 @@
 import importlib.util
 import json
 import os
+import platform
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 import touched
 from python_support import BIN, ROOT, SHAPES, TRAIN, make_source, put
 
-SCRIPTS = ["bundle", "demo", "package", "test", "test_aarch64", "test_bare", "test_package", "train_from_shards", "setup", "wheel"]
+SCRIPTS = ["bundle", "demo", "package", "test", "test_aarch64", "test_bare", "test_package", "train_from_shards", "setup", "wheel", "wheel_libraries"]
 
 needs_trainer = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 
@@ -39,6 +42,35 @@ def test_a_wheel_is_not_begun_with_what_is_no_python(tmp_path):
         done = run(ROOT / "scripts/wheel", "--out", tmp_path / "wheels", sys.executable, python)
         assert done.returncode == 1 and python in done.stderr and words in done.stderr and "next: " in done.stderr
         assert not (tmp_path / "wheels").exists()
+
+
+def wheel_of(folder, code, *flags):
+    """A wheel for glibc 2.17 with one extension module."""
+    source, module = put(folder / "m.c", code.encode()), folder / "m.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", module, source, *flags], check=True)
+    wheel = folder / "m-1-py3-none-manylinux_2_17_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(module, "m/m.so")
+    return wheel
+
+
+def test_a_wheel_may_need_only_the_system_of_its_tag(tmp_path):
+    tools = runpy.run_path(ROOT / "scripts/wheel")
+    start = "void PyInit_m(void) {{ {} }}\n".format
+    tools["check_needs"](wheel_of(tmp_path, start("")), tmp_path / "unpacked")
+    for code, flags, words in (
+        ("#include <stdlib.h>\n" + start("arc4random();"), [], "m/m.so needs GLIBC_2.36"),
+        (start(""), ["-Wl,--no-as-needed", "-lz"], "m/m.so needs libz.so.1"),
+        ("void helper(void) {}\n" + start(""), [], "m/m.so exports helper"),
+    ):
+        with pytest.raises(tools["Failure"], match=words):
+            tools["check_needs"](wheel_of(tmp_path, code, *flags), tmp_path / "unpacked")
+
+
+def test_another_machine_gets_only_a_reader():
+    other = "aarch64" if platform.machine() != "aarch64" else "x86_64"
+    done = run(ROOT / "scripts/wheel_libraries", other)
+    assert done.returncode == 1 and "HDF5" in done.stderr and "next: add --reader" in done.stderr, done
 
 
 # --- scripts/demo and scripts/train_from_shards, in a tree of their own where nothing is installed or built

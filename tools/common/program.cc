@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -187,6 +188,16 @@ int report_failure() noexcept try {
   ::_exit(kFailed);
 }
 
+struct Crash {
+  int number;
+  std::string_view name;
+};
+constexpr std::array<Crash, 5> kCrashes = {{{SIGSEGV, "SIGSEGV"},
+                                            {SIGBUS, "SIGBUS"},
+                                            {SIGFPE, "SIGFPE"},
+                                            {SIGILL, "SIGILL"},
+                                            {SIGABRT, "SIGABRT"}}};
+
 /// Prints words first, then lets the signal take its course: a library crashed, as HDF5 does when
 /// memory is short.
 void crash_with_words(int number) {
@@ -194,8 +205,9 @@ void crash_with_words(int number) {
       "\n"
       "  next:  run the same command again, with more memory if it ran short: nothing unfinished "
       "has been published\n";
-  print_plainly({program_name, ": error: crashed by SIG", ::sigabbrev_np(number),
-                 "\n  where: ", where.data(), kNext});
+  const auto crash = std::ranges::find(kCrashes, number, &Crash::number);
+  print_plainly(
+      {program_name, ": error: crashed by ", crash->name, "\n  where: ", where.data(), kNext});
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -203,7 +215,7 @@ void crash_with_words(int number) {
 /// Installs crash_with_words() for signals without a handler; those of sanitizers and the like
 /// stay.
 void word_crashes() {
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+  for (const auto& [number, name] : kCrashes) {
     struct sigaction there {};
     if (::sigaction(number, nullptr, &there) == 0 && there.sa_handler == SIG_DFL)
       std::signal(number, crash_with_words);

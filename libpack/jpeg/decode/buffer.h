@@ -1,10 +1,15 @@
 #pragma once
 
-#include <sanitizer/asan_interface.h>
-
 #include <cstddef>
 #include <memory>
 #include <new>
+
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else  // zig's clang has no sanitizers of addresses
+#define ASAN_POISON_MEMORY_REGION(address, size) static_cast<void>(0)
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) static_cast<void>(0)
+#endif
 
 namespace packhorse::jpeg {
 

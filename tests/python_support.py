@@ -5,15 +5,19 @@ imagenet/imagenet200/, cifar10/{train,test}/ and the archives those come in; tes
 """
 
 import contextlib
+import fcntl
 import hashlib
 import itertools
 import json
 import os
+import pty
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
+import termios
 from pathlib import Path
 
 import pytest
@@ -256,3 +260,26 @@ def flip_byte(path, offset, mask=0xFF):
 
 def truncate(path, size):
     os.truncate(path, size)
+
+
+def on_terminal(*args, columns=60, **environment):
+    """The bytes that a terminal of `columns` columns receives."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    with subprocess.Popen(
+        [PACKHORSE, *args],
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        env={**plain, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment},
+    ) as process:
+        os.close(follower)
+        sent = b""
+        try:
+            while piece := os.read(leader, 65536):
+                sent += piece
+        except OSError:  # the other end was closed
+            pass
+        os.close(leader)
+        assert process.wait() == DONE
+    return sent.decode().replace("\r\n", "\n")

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from PIL import Image
-from python_support import DAMAGE, DONE, FORMATS, SHAPES, flip_byte, make_source, pack, packhorse, refused, run
+from python_support import DAMAGE, DONE, FORMATS, SHAPES, flip_byte, make_source, on_terminal, pack, packhorse, refused, run
 
 FIELDS = {"input", "format", "image", "work", "cache", "order", "workers", "batch_size", "images", "images_per_s",
           "images_per_cpu_s", "disk_bytes", "first_batch_s", "batch_ms", "stages"}  # fmt: skip
@@ -101,10 +101,9 @@ def test_the_tables_have_a_line_for_each_input(inputs):
     assert stages[0][:5] == ["time", "per", "image", "workers", "read"] and "decode" not in stages[0]
 
 
-def test_a_narrow_terminal_keeps_the_ends_of_names(inputs, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    out = packhorse("bench", inputs / "folder", inputs / "wds", "--work", "read", *ONCE, cwd=inputs).out
-    rates, stages, batches = tables(out)
+def test_a_narrow_terminal_keeps_the_ends_of_names(inputs):
+    out = on_terminal("bench", inputs / "folder", inputs / "wds", "--work", "read", *ONCE, columns=80)
+    rates, stages, _ = tables(out)
     assert rates[2][0].endswith("/folder") and stages[2][0].endswith("/wds") and len(str(inputs)) > 30
     assert all(len(line) <= 80 for line in out.partition("knee")[0].splitlines())
 

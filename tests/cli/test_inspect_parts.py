@@ -2,29 +2,22 @@
 terminal."""
 
 import base64
-import fcntl
 import html.parser
 import io
-import os
-import pty
 import re
 import shutil
-import struct
-import subprocess
-import termios
 
 import pytest
 from PIL import Image, ImageOps
 from python_support import (
     DAMAGE,
-    DONE,
     FAILED,
-    PACKHORSE,
     SHAPES,
     USAGE,
     copy_tree,
     flip_byte,
     listed,
+    on_terminal,
     pack,
     packhorse,
     refused,
@@ -157,29 +150,6 @@ def test_many_shards_are_one_line(tmp_path):
     lines = packhorse("inspect", tmp_path / "out").out.splitlines()
     assert "shard-000000.tar to shard-000011.tar, each of 3 samples" in lines[-1]
     assert not [line for line in lines[:-1] if "shard-0" in line]
-
-
-def on_terminal(*args, columns=60, **environment):
-    """The bytes that a terminal of `columns` columns receives."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
-    with subprocess.Popen(
-        [PACKHORSE, *args],
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        env={**plain, "TERM": "xterm", "LC_ALL": "C.UTF-8", **environment},
-    ) as process:
-        os.close(follower)
-        sent = b""
-        try:
-            while piece := os.read(leader, 65536):
-                sent += piece
-        except OSError:  # the other end was closed
-            pass
-        os.close(leader)
-        assert process.wait() == DONE
-    return sent.decode().replace("\r\n", "\n")
 
 
 def test_a_terminal_gets_colour_and_bars_of_its_width(packed):

@@ -286,7 +286,7 @@ void keep_order_of_streams() {
 int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
-  app.formatter(std::make_shared<help::HelpText>(stdout_style().width));
+  app.formatter(std::make_shared<help::HelpText>(text_width()));
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", program.version_text,
                        "Print the versions of the program and of its libraries");

@@ -40,10 +40,8 @@ bool text_is_utf8() {
 
 namespace {
 
-/// That of $COLUMNS, or of the terminal that stdout is; 0 if neither is there.
+/// 0 if stdout is no terminal.
 int stdout_width() {
-  if (const int asked = std::atoi(is_set("COLUMNS") ? std::getenv("COLUMNS") : ""); asked > 0)
-    return asked;
   winsize size{};
   if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col;
@@ -131,6 +129,11 @@ void shorten_names(std::vector<std::vector<std::string>>& rows, std::vector<std:
 }
 
 }  // namespace
+
+int text_width() {
+  const int asked = is_set("COLUMNS") ? std::atoi(std::getenv("COLUMNS")) : 0;
+  return asked > 0 ? asked : stdout_style().width;
+}
 
 std::string table_text(std::vector<std::vector<std::string>> rows) {
   for (std::vector<std::string>& row : rows)

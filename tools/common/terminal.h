@@ -22,8 +22,10 @@ struct Style {
   bool blocks = false;  ///< bars of block characters, else of #
 };
 /// On a terminal: its width, colour, and blocks if its text is UTF-8. Otherwise plain, 80 columns.
-/// $COLUMNS goes before either width.
 Style stdout_style();
+
+/// Columns for running text: $COLUMNS, or those of stdout_style().
+int text_width();
 
 enum class Paint { kPlain, kStrong, kFaint, kBar };
 /// `text` in a colour, where `style` has colours.

@@ -61,7 +61,7 @@ struct SpawnActions {
       ::posix_spawn_file_actions_addclosefrom_np(&value, STDERR_FILENO + 1);
       return;
     }
-    // Those that are open now. One that is closed before the process begins is no error.
+    // Closes those that are open now. If another thread closes one of them first, nothing fails.
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       const int open = std::stoi(entry.path().filename());
       if (open > STDERR_FILENO) ::posix_spawn_file_actions_addclose(&value, open);

@@ -108,6 +108,15 @@ def test_a_narrow_terminal_keeps_the_ends_of_names(inputs):
     assert all(len(line) <= 80 for line in out.partition("knee")[0].splitlines())
 
 
+def test_a_narrow_terminal_never_makes_two_names_alike(inputs, tmp_path):
+    pair = [tmp_path / name / ("x" * 40) / "wds" for name in "ab"]
+    for link in pair:
+        link.parent.mkdir(parents=True)
+        link.symlink_to(inputs / "wds")
+    rates = tables(on_terminal("bench", *pair, "--work", "read", *ONCE, columns=80))[0]
+    assert [line[0] for line in rates[2:4]] == [str(link) for link in pair]
+
+
 def test_several_works_are_a_section_each_and_a_table_of_all(inputs):
     out = packhorse("bench", "folder", "wds", "--work", "decode,read", "--size", "32", *ONCE, cwd=inputs).out
     blocks = tables(out)

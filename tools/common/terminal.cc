@@ -11,6 +11,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "base/printable.h"
 
@@ -109,23 +110,36 @@ std::string seconds_text(double seconds) {
 
 namespace {
 
-/// Cuts the beginnings of the first column's cells where the table is wider than the terminal.
-void shorten_names(std::vector<std::vector<std::string>>& rows, std::vector<std::size_t>& widths) {
+/// "...photos/train" for a path of more than `room` columns. Other names are kept: the beginnings
+/// of hashes and formats matter.
+std::string short_path(const std::string& name, std::size_t room) {
+  std::size_t columns = columns_of(name), at = 0;
+  if (columns <= room || name.find('/') == std::string::npos) return name;
+  for (; columns > room - 3 || !is_utf8_start(name[at]); ++at)
+    if (is_utf8_start(name[at])) --columns;
+  return "..." + name.substr(at);
+}
+
+/// Shortens the paths of the first column where the table is wider than the terminal, unless two
+/// would look alike.
+void shorten_paths(std::vector<std::vector<std::string>>& rows, std::vector<std::size_t>& widths) {
   constexpr std::size_t kLeast = 12;
   std::size_t width = 0;
   for (const std::size_t each : widths) width += each + (width == 0 ? 0 : 2);
   const auto most = static_cast<std::size_t>(stdout_width());
   if (most == 0 || width <= most || widths[0] <= kLeast) return;
   const std::size_t room = std::max(kLeast, widths[0] - std::min(widths[0], width - most));
-  for (std::size_t r = 1; r < rows.size(); ++r) {
-    std::string& name = rows[r][0];
-    std::size_t columns = columns_of(name), at = 0;
-    if (columns <= room) continue;
-    for (; columns > room - 3 || !is_utf8_start(name[at]); ++at)
-      if (is_utf8_start(name[at])) --columns;
-    name = "..." + name.substr(at);
+  std::set<std::string> names, shortened;
+  for (const std::vector<std::string>& row : rows) {
+    names.insert(row[0]);
+    shortened.insert(short_path(row[0], room));
   }
-  widths[0] = std::max(room, columns_of(rows[0][0]));
+  if (names.size() != shortened.size()) return;
+  widths[0] = 0;
+  for (std::vector<std::string>& row : rows) {
+    row[0] = short_path(row[0], room);
+    widths[0] = std::max(widths[0], columns_of(row[0]));
+  }
 }
 
 }  // namespace
@@ -144,7 +158,7 @@ std::string table_text(std::vector<std::vector<std::string>> rows) {
     for (std::size_t c = 0; c < row.size(); ++c)
       widths[c] = std::max(widths[c], columns_of(row[c]));
   }
-  shorten_names(rows, widths);
+  shorten_paths(rows, widths);
   std::string text;
   for (const std::vector<std::string>& row : rows) {
     std::string line;

@@ -43,8 +43,8 @@ std::string bytes_text(std::uint64_t bytes);                       ///< "21.3 Mi
 std::string seconds_text(double seconds);                          ///< "0.42 s", "3 min 05 s"
 
 /// Aligns columns to their widest cell: the first to the left, the others to the right. Cells go
-/// through printable_text(). On a terminal that is too narrow the first column's lose their
-/// beginnings: "...photos/train".
+/// through printable_text(). On a terminal that is too narrow, paths in the first column lose
+/// their beginnings, "...photos/train", unless two would look alike.
 std::string table_text(std::vector<std::vector<std::string>> rows);
 
 /// Shows `progress` on stderr from a thread of its own until it is destroyed: on a terminal a line

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
 #include "bench/request.h"
 #include "bench/run.h"
 #include "common/storage.h"
@@ -84,7 +85,7 @@ std::string rates_text(const std::vector<const Run*>& runs) {
   for (const Run* run : runs) {
     const reader::Spread rate = run->rate();
     const Measurement& pass = run->median_pass();
-    rows.push_back({program::one_line(run->input, 60), run->format, std::to_string(run->workers),
+    rows.push_back({printable(run->input), run->format, std::to_string(run->workers),
                     rate_text(rate.median), percent_text(rate.max - rate.min, rate.median),
                     rate_text(pass.cpu_s > 0 ? static_cast<double>(pass.images) / pass.cpu_s : 0),
                     fmt::format("{:.0f}", static_cast<double>(pass.bytes) / pass.seconds / 1e6),
@@ -105,8 +106,7 @@ constexpr std::array kStageColumns = {
 /// Time and share of each stage that occurs in any of the runs.
 std::string stages_text(const std::vector<const Run*>& runs) {
   Rows rows = {{"time per image", "workers"}};
-  for (const Run* run : runs)
-    rows.push_back({program::one_line(run->input, 60), std::to_string(run->workers)});
+  for (const Run* run : runs) rows.push_back({printable(run->input), std::to_string(run->workers)});
   for (const StageColumn& column : kStageColumns) {
     if (std::all_of(runs.begin(), runs.end(),
                     [&](const Run* run) { return stages_of(*run).*column.seconds <= 0; }))
@@ -126,7 +126,7 @@ std::string batches_text(const std::vector<const Run*>& runs) {
   Rows rows = {{"time per batch", "workers", "p50", "p99", "first"}};
   for (const Run* run : runs) {
     const Measurement& pass = run->median_pass();
-    rows.push_back({program::one_line(run->input, 60), std::to_string(run->workers),
+    rows.push_back({printable(run->input), std::to_string(run->workers),
                     short_time(reader::percentile(pass.batch_ms, 0.5) * 1e-3),
                     short_time(reader::percentile(pass.batch_ms, 0.99) * 1e-3),
                     short_time(pass.first_batch_s)});

@@ -36,7 +36,7 @@ class Browser:
     def receive(self):
         while b"\0" not in self.received:
             if not select.select([self.answers], [], [], LONGEST_SILENCE)[0]:
-                raise RuntimeError("the browser says nothing any more")
+                raise RuntimeError("the browser has stopped answering")
             if not (more := os.read(self.answers, 1 << 16)):
                 raise RuntimeError("the browser has ended")
             self.received += more

@@ -23,7 +23,8 @@ def test_every_page_is_in_the_navigation_once():
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """A copy of what the site is made of, with the mkdocs that is installed here."""
-    if not (ROOT / "build/site-venv/stamp").exists():
+    stamp = ROOT / "build/site-venv/stamp"
+    if not stamp.exists() or stamp.read_text() != SITE["REQUIREMENTS"].read_text():
         pytest.skip("no mkdocs: scripts/site installs it into build/site-venv")
     root = tmp_path_factory.mktemp("site")
     names = subprocess.run(

@@ -95,7 +95,7 @@ class PixelsLoop final : public Loop {
 
   LoopCost measured() override {
     const auto dataset = reader::Dataset::open(input_, split_);
-    const auto side = static_cast<std::size_t>(reader::RandomResizedCrop{}.size);
+    const auto side = static_cast<std::size_t>(reader::RandomResizedCrop{}.size.width);
     std::vector<std::uint8_t> slots(kSlots * kBatch * side * side * 3);
     std::vector<Worker> workers;
     for (int i = 0; i < options_.threads; ++i) workers.push_back({dataset.get(), &slots});

@@ -55,6 +55,11 @@ def pinning(device=None) -> tuple[Callable[[int, int], None], Callable[[int], No
     return pin, unpin
 
 
+def _each(function: Callable, images):
+    """Of the images of a batch, or of each of its views."""
+    return [function(one) for one in images] if isinstance(images, list) else function(images)
+
+
 class CudaCopies:
     """Copies batches to a GPU on a stream of its own. One thread."""
 
@@ -67,7 +72,7 @@ class CudaCopies:
     def start(self, images, labels) -> tuple:
         """Queues a copy. Returns images and labels on the GPU, and the event after which they are there."""
         with self._torch.cuda.stream(self._stream):
-            images = images.to(self._device, non_blocking=True)
+            images = _each(lambda one: one.to(self._device, non_blocking=True), images)
             labels = labels.to(self._device, non_blocking=True)  # few bytes, which CUDA puts aside first
         return images, labels, self._stream.record_event()
 
@@ -75,7 +80,7 @@ class CudaCopies:
         """Lets the stream that the caller computes on wait for a copy, and own the memory."""
         using = self._torch.cuda.current_stream(self._device)
         using.wait_event(copied)
-        images.record_stream(using)
+        _each(lambda one: one.record_stream(using), images)
         labels.record_stream(using)
 
 
@@ -90,8 +95,8 @@ def on_device(batches: Iterator, is_ready: Callable[[], bool], copies) -> Iterat
                 batch = next(batches, None)
                 if batch is None:
                     break
-                images, labels, copied = copies.start(batch.images, batch.labels)
-                kept.append((batch.images, copied))
+                images, labels, copied = copies.start(batch[0], batch.labels)
+                kept.append((batch[0], copied))
                 queued.append((batch.moved(images, labels), copied))
             if not queued:
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,17 +29,22 @@ def band_numbers(bands) -> list[int] | None:
     return numbers
 
 
-def as_tensors(images: np.ndarray, labels: np.ndarray, channels_last: bool) -> tuple:
-    """Tensors over the same memory, where torch is imported."""
+def as_tensor(array: np.ndarray) -> Any:
+    """A tensor over the same memory, where torch is imported."""
     torch = sys.modules.get("torch")
-    if torch is None:
-        return images, labels
-    images = torch.from_numpy(images)
-    return images.permute(0, 3, 1, 2) if channels_last else images, torch.from_numpy(labels)
+    return array if torch is None else torch.from_numpy(array)
+
+
+def as_images(images: np.ndarray, channels_last: bool) -> Any:
+    """Likewise, of images: [batch, channels, height, width]."""
+    tensor = as_tensor(images)
+    return tensor.permute(0, 3, 1, 2) if channels_last and tensor is not images else tensor
 
 
 def shown(value) -> str:
-    """An array in a few words: "float32 [32, 3, 224, 224] on cuda:0"."""
+    """An array in a few words: "float32 [32, 3, 224, 224] on cuda:0"; or a list of them."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value))}]"
     if not hasattr(value, "shape"):
         return repr(value)
     device = str(getattr(value, "device", "cpu"))

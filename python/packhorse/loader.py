@@ -44,8 +44,8 @@ class _Delivered:
     _done = 0  # samples of the epoch, over all ranks, when this batch is delivered
 
     def moved(self: Any, images, labels):
-        """This batch with its images and labels elsewhere."""
-        batch = self._replace(images=images, labels=labels)
+        """This batch with its images (those of all views) and labels elsewhere."""
+        batch = self._replace(**{self._fields[0]: images, "labels": labels})
         batch.samples, batch._done = self.samples, self._done
         return batch
 
@@ -75,7 +75,12 @@ class TargetBatch(_Delivered, NamedTuple("TargetBatch", [("images", Any), ("labe
     With device= they stay in the host's memory; targets.split(device=...) moves them."""
 
 
-Delivers = TypeVar("Delivers", bound=Batch | TargetBatch, covariant=True)
+class ViewsBatch(_Delivered, NamedTuple("ViewsBatch", [("views", list), ("labels", Any)])):
+    """`views, labels = batch`, for a Loader with views=: a list of images as in Batch, one for each view. `views[i][j]` are
+    of the same sample for every i."""
+
+
+Delivers = TypeVar("Delivers", bound=Batch | TargetBatch | ViewsBatch, covariant=True)
 
 if TYPE_CHECKING:
 
@@ -111,7 +116,10 @@ class Loader(Generic[Delivers]):
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
     augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: ColorJitter,
-                PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"
+                PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"; or
+    views       several samples of each image: a list of crops, each with the pixel steps that follow it, as in
+                [RandomResizedCrop(224) * 2, RandomResizedCrop(96) * 8]. Batches are packhorse.ViewsBatch,
+                `views, labels`. Each image is read and decoded once
     targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
                 boxes, masks and key points of the images. The dataset must have some
     batch_size  images in a batch
@@ -124,10 +132,20 @@ class Loader(Generic[Delivers]):
 
     @overload
     def __init__(
+        self: Loader[ViewsBatch],
+        path: str | os.PathLike[str] | Dataset,
+        batch_size: int,
+        *,
+        views: Sequence,
+        **options: Unpack[_Keywords],
+    ): ...
+    @overload
+    def __init__(
         self: Loader[Batch],
         path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
+        views: None = None,
         targets: Literal[False] = False,
         **options: Unpack[_Keywords],
     ): ...
@@ -157,6 +175,7 @@ class Loader(Generic[Delivers]):
         *,
         size: int | None = None,
         augment: Augment | Sequence | None = None,
+        views: Sequence | None = None,
         targets: bool | TargetRules = False,
         split: str = "",
         dtype="uint8",
@@ -170,7 +189,7 @@ class Loader(Generic[Delivers]):
         if pin_memory and options.get("huge_pages"):
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = _as_it_is(path, split) if isinstance(path, Dataset) else Dataset(path, split=split)
-        crop, pixels = _stages(size, augment)
+        made = _views(size, augment, views)
         rules = native_rules(targets)
         if rules is not None:
             self.dataset.require_targets()
@@ -186,15 +205,16 @@ class Loader(Generic[Delivers]):
         own = {"batch_size": self.batch_size, "dtype": _pixels.type_name(dtype), "rank": rank, "world_size": world_size}
         self._native = _reader.Loader(
             self.dataset._native,
-            augment=native(crop),
-            pixels=pixels,
+            views=[(native(crop), steps) for crop, steps in made],
             given=options | own,
             pinning=_device.pinning(self.device) if pin_memory else None,
             targets=rules,
         )
+        self._several = views is not None
+        shown = [[crop, *steps] if steps else crop for crop, steps in made]
         self._shown = (
-            f"batch_size={self.batch_size}, augment={[crop, *pixels] if pixels else crop}, dtype={own['dtype']!r}, "
-            f"workers={self._native.counters()['workers']}"
+            f"batch_size={self.batch_size}, {f'views={shown}' if self._several else f'augment={shown[0]}'}, "
+            f"dtype={own['dtype']!r}, workers={self._native.counters()['workers']}"
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last
@@ -258,10 +278,17 @@ class Loader(Generic[Delivers]):
             self._epoch, self._done = self._epoch + 1, 0
             return self._pass
 
-    def _batch(self, images, labels, samples, targets=None) -> Batch | TargetBatch:
-        size = images.shape[1:3] if self.channels_last else images.shape[2:4]
-        arrays = _pixels.as_tensors(images, labels, self.channels_last)
-        batch = Batch(*arrays) if targets is None else TargetBatch(*arrays, Targets(targets, size, self._kinds))
+    def _batch(self, images, labels, samples, targets=None) -> Batch | TargetBatch | ViewsBatch:
+        labels = _pixels.as_tensor(labels)
+        if self._several:
+            views = images if isinstance(images, list) else [images]
+            batch: Any = ViewsBatch([_pixels.as_images(view, self.channels_last) for view in views], labels)
+        elif targets is None:
+            batch = Batch(_pixels.as_images(images, self.channels_last), labels)
+        else:
+            size = images.shape[1:3] if self.channels_last else images.shape[2:4]
+            placed = Targets(targets, size, self._kinds)
+            batch = TargetBatch(_pixels.as_images(images, self.channels_last), labels, placed)
         batch.samples, batch._done = samples, self._native.done()
         return batch
 
@@ -368,24 +395,36 @@ class _Pass:
     left: int
 
 
-def _stages(size, augment):
-    """The crop of what the caller gave, and the pixel steps in their order."""
-    if (size is None) == (augment is None):
-        raise ValueError("give either size=, to resize whole images, or augment=, e.g. packhorse.RandomResizedCrop(224)")
+def _views(size, augment, views) -> list[tuple[Augment, list]]:
+    """The crops of what the caller gave, each with its pixel steps in their order."""
+    if [size, augment, views].count(None) != 2:
+        raise ValueError(
+            "give one of size=, to resize whole images, augment=, e.g. packhorse.RandomResizedCrop(224), and views="
+        )
     if size is not None:
-        return _reader.Resize(_whole("size", size)), []
-    crop, steps = None, []
-    for stage in augment if isinstance(augment, (list, tuple)) else [augment]:
-        if isinstance(stage, _reader.PixelStep):
-            steps.append(stage)
-        elif isinstance(stage, str):
-            steps += _reader.parse_pixel_steps(stage)
-        elif not isinstance(stage, Augment):
-            raise TypeError(f"augment: {stage!r} is none of packhorse's; give e.g. packhorse.RandomResizedCrop(224)")
-        elif crop is not None:
-            raise ValueError(f"augment: {type(stage).__name__} comes second; there is one crop")
-        else:
-            crop = stage
-    if crop is None:
-        raise ValueError("augment: a crop is missing, e.g. packhorse.RandomResizedCrop(224)")
-    return crop, steps
+        return [(_reader.Resize(_whole("size", size)), [])]
+    name, given = ("augment", augment) if views is None else ("views", views)
+    made: list[tuple[Augment, list]] = []
+    for stage in _flat(given):
+        if isinstance(stage, Augment):
+            made.append((stage, []))
+            continue
+        if not isinstance(stage, (_reader.PixelStep, str)):
+            raise TypeError(f"{name}: {stage!r} is none of packhorse's; give e.g. packhorse.RandomResizedCrop(224)")
+        if not made:
+            raise ValueError(f"{name}: a crop is missing before {stage!r}, e.g. packhorse.RandomResizedCrop(224)")
+        made[-1][1].extend(_reader.parse_pixel_steps(stage) if isinstance(stage, str) else [stage])
+    if not made:
+        raise ValueError(f"{name}: a crop is missing, e.g. packhorse.RandomResizedCrop(224)")
+    if views is None and len(made) > 1:
+        raise ValueError(f"augment: {type(made[1][0]).__name__} comes second; several crops are views=")
+    return made
+
+
+def _flat(given) -> Iterator:
+    """What is in lists, and in lists of these."""
+    if isinstance(given, (list, tuple)):
+        for one in given:
+            yield from _flat(one)
+    else:
+        yield given

@@ -1,7 +1,10 @@
 #include "packhorse/reader/augment.h"
 
 #include <array>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 
 #include "bindings.h"
 #include "packhorse/reader/pixel_steps.h"
@@ -9,76 +12,145 @@
 namespace packhorse::python {
 
 using namespace nb::literals;
-using reader::CenterCrop, reader::PadCrop, reader::RandomResizedCrop, reader::Resize,
-    reader::ResizeCenterCrop;
+using reader::CenterCrop, reader::ImageSize, reader::Interpolation, reader::PadCrop,
+    reader::RandomResizedCrop, reader::Resize, reader::ResizeCenterCrop;
 
 namespace {
 
 using Range = std::tuple<double, double>;
+/// Both sides of the output, or (height, width).
+using Size = std::variant<int, std::tuple<int, int>>;
 
-}  // namespace
+constexpr std::pair<std::string_view, Interpolation> kInterpolations[] = {
+    {"bilinear", Interpolation::kBilinear},
+    {"bicubic", Interpolation::kBicubic},
+    {"random", Interpolation::kRandom}};
 
-void bind_augment(nb::module_& module) {
-  nb::class_<RandomResizedCrop>(module, "RandomResizedCrop",
-                                "torchvision's RandomResizedCrop and RandomHorizontalFlip(flip)")
+ImageSize size_of(const Size& size) {
+  if (const int* side = std::get_if<int>(&size)) return *side;
+  const auto [height, width] = std::get<1>(size);
+  return {height, width};
+}
+
+nb::object object_of(const ImageSize& size) {
+  if (size.height == size.width) return nb::int_(size.height);
+  return nb::make_tuple(size.height, size.width);
+}
+
+/// Of its name, or of torchvision's InterpolationMode.
+Interpolation interpolation_of(const nb::object& given) {
+  const nb::str words(nb::hasattr(given, "value") ? nb::object(given.attr("value")) : given);
+  for (const auto& [name, interpolation] : kInterpolations)
+    if (name == words.c_str()) return interpolation;
+  throw nb::value_error(nb::str("interpolation={!r}: give \"bilinear\", \"bicubic\" or \"random\"")
+                            .format(given)
+                            .c_str());
+}
+
+std::string with_interpolation(const nb::object& text, Interpolation interpolation) {
+  const std::string made = nb::cast<std::string>(text);
+  if (interpolation == Interpolation::kBilinear) return made + ")";
+  const auto name = kInterpolations[static_cast<std::size_t>(interpolation)].first;
+  return made + ", interpolation='" + std::string(name) + "')";
+}
+
+/// A crop that is the same wherever one is used: `crop * 2` is a list of two, for `views=`.
+template <class Crop, class Text>
+nb::class_<Crop> bind_crop(nb::module_& module, const char* name, const char* doc,
+                           const Text& text) {
+  return nb::class_<Crop>(module, name, doc)
+      .def_prop_ro("size", [](const Crop& self) { return object_of(self.size); })
+      .def("__mul__",
+           [](const nb::object& self, int times) {
+             nb::list made;
+             for (int i = 0; i < times; ++i) made.append(self);
+             return made;
+           })
+      .def("__repr__", [text](const Crop& self) {
+        if constexpr (requires { self.interpolation; })
+          return with_interpolation(text(self), self.interpolation);
+        else
+          return nb::cast<std::string>(text(self)) + ")";
+      });
+}
+
+void bind_crops(nb::module_& module) {
+  bind_crop<RandomResizedCrop>(
+      module, "RandomResizedCrop",
+      "torchvision's RandomResizedCrop and RandomHorizontalFlip(flip); size: of both sides, or "
+      "(height, width)",
+      [](const RandomResizedCrop& self) {
+        return nb::str("RandomResizedCrop({}, scale=({}, {}), ratio=({}, {}), flip={}")
+            .format(object_of(self.size), self.min_scale, self.max_scale, self.min_ratio,
+                    self.max_ratio, self.flip);
+      })
       .def(
           "__init__",
-          [](RandomResizedCrop* self, int size, Range scale, Range ratio, double flip) {
-            new (self) RandomResizedCrop{.size = size,
+          [](RandomResizedCrop* self, const Size& size, Range scale, Range ratio, double flip,
+             const nb::object& interpolation) {
+            new (self) RandomResizedCrop{.size = size_of(size),
                                          .min_scale = std::get<0>(scale),
                                          .max_scale = std::get<1>(scale),
                                          .min_ratio = std::get<0>(ratio),
                                          .max_ratio = std::get<1>(ratio),
-                                         .flip = flip};
+                                         .flip = flip,
+                                         .interpolation = interpolation_of(interpolation)};
           },
-          "size"_a = 224, nb::kw_only(), "scale"_a = Range{0.08, 1.0},
-          "ratio"_a = Range{3.0 / 4.0, 4.0 / 3.0}, "flip"_a = 0.5)
-      .def_ro("size", &RandomResizedCrop::size)
-      .def("__repr__", [](const RandomResizedCrop& self) {
-        return nb::str("RandomResizedCrop({}, scale=({}, {}), ratio=({}, {}), flip={})")
-            .format(self.size, self.min_scale, self.max_scale, self.min_ratio, self.max_ratio,
-                    self.flip);
-      });
-  nb::class_<ResizeCenterCrop>(module, "ResizeCenterCrop",
-                               "torchvision's Resize(resize) and CenterCrop(size)")
+          "size"_a = 224, "scale"_a = Range{0.08, 1.0}, "ratio"_a = Range{3.0 / 4.0, 4.0 / 3.0},
+          nb::kw_only(), "flip"_a = 0.5, "interpolation"_a = "bilinear");
+  bind_crop<ResizeCenterCrop>(
+      module, "ResizeCenterCrop", "torchvision's Resize(resize) and CenterCrop(size)",
+      [](const ResizeCenterCrop& self) {
+        return nb::str("ResizeCenterCrop({}, {}").format(object_of(self.size), self.resize);
+      })
       .def(
           "__init__",
-          [](ResizeCenterCrop* self, int size, int resize) {
-            new (self) ResizeCenterCrop{.resize = resize, .size = size};
+          [](ResizeCenterCrop* self, const Size& size, int resize,
+             const nb::object& interpolation) {
+            new (self) ResizeCenterCrop{.resize = resize,
+                                        .size = size_of(size),
+                                        .interpolation = interpolation_of(interpolation)};
           },
-          "size"_a = 224, "resize"_a = 256)
-      .def_ro("size", &ResizeCenterCrop::size)
-      .def("__repr__", [](const ResizeCenterCrop& self) {
-        return nb::str("ResizeCenterCrop({}, {})").format(self.size, self.resize);
-      });
-  nb::class_<Resize>(
+          "size"_a = 224, "resize"_a = 256, nb::kw_only(), "interpolation"_a = "bilinear");
+  bind_crop<Resize>(
       module, "Resize",
-      "torchvision's Resize((size, size)): the whole picture, without keeping its aspect ratio")
-      .def(
-          "__init__", [](Resize* self, int size) { new (self) Resize{size}; }, "size"_a = 224)
-      .def_ro("size", &Resize::size)
-      .def("__repr__", [](const Resize& self) { return nb::str("Resize({})").format(self.size); });
-  nb::class_<CenterCrop>(module, "CenterCrop",
-                         "torchvision's CenterCrop(size): no scaling, black where there is nothing")
-      .def(
-          "__init__", [](CenterCrop* self, int size) { new (self) CenterCrop{size}; },
-          "size"_a = 224)
-      .def_ro("size", &CenterCrop::size)
-      .def("__repr__",
-           [](const CenterCrop& self) { return nb::str("CenterCrop({})").format(self.size); });
-  nb::class_<PadCrop>(
-      module, "PadCrop",
-      "Resize((size, size)), torchvision's RandomCrop(size, padding), RandomHorizontalFlip(flip)")
+      "torchvision's Resize((height, width)): the whole picture, without keeping its aspect ratio",
+      [](const Resize& self) { return nb::str("Resize({}").format(object_of(self.size)); })
       .def(
           "__init__",
-          [](PadCrop* self, int size, int padding, double flip) {
-            new (self) PadCrop{size, padding, flip};
+          [](Resize* self, const Size& size, const nb::object& interpolation) {
+            new (self) Resize{size_of(size), interpolation_of(interpolation)};
           },
-          "size"_a = 32, "padding"_a = 4, nb::kw_only(), "flip"_a = 0.5)
-      .def_ro("size", &PadCrop::size)
-      .def("__repr__", [](const PadCrop& self) {
-        return nb::str("PadCrop({}, {}, flip={})").format(self.size, self.padding, self.flip);
-      });
+          "size"_a = 224, nb::kw_only(), "interpolation"_a = "bilinear");
+  bind_crop<CenterCrop>(
+      module, "CenterCrop",
+      "torchvision's CenterCrop(size): no scaling, black where there is nothing",
+      [](const CenterCrop& self) { return nb::str("CenterCrop({}").format(object_of(self.size)); })
+      .def(
+          "__init__",
+          [](CenterCrop* self, const Size& size) { new (self) CenterCrop{size_of(size)}; },
+          "size"_a = 224);
+  bind_crop<PadCrop>(module, "PadCrop",
+                     "Resize((height, width)), torchvision's RandomCrop(size, padding), "
+                     "RandomHorizontalFlip(flip)",
+                     [](const PadCrop& self) {
+                       return nb::str("PadCrop({}, {}, flip={}")
+                           .format(object_of(self.size), self.padding, self.flip);
+                     })
+      .def(
+          "__init__",
+          [](PadCrop* self, const Size& size, int padding, double flip,
+             const nb::object& interpolation) {
+            new (self) PadCrop{size_of(size), padding, flip, interpolation_of(interpolation)};
+          },
+          "size"_a = 32, "padding"_a = 4, nb::kw_only(), "flip"_a = 0.5,
+          "interpolation"_a = "bilinear");
+}
+
+}  // namespace
+
+void bind_augment(nb::module_& module) {
+  bind_crops(module);
   using reader::PixelStep;
   nb::class_<PixelStep>(module, "PixelStep")
       .def(

@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "codecs/band_rows.h"
 #include "packhorse/base/error.h"
@@ -42,6 +44,13 @@ nb::bytes read(const Dataset& dataset, std::int64_t index) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+/// Height and width of what `augment` makes, if it makes sense.
+std::pair<int, int> size_of(const reader::Augment& augment) {
+  reader::validate(augment);
+  const reader::ImageSize size = reader::output_size(augment);
+  return {size.height, size.width};
+}
+
 BytesLease view(const Dataset& dataset, std::size_t sample, std::vector<std::byte>& scratch) {
   return call_that_may_wait(dataset.from_afar(), [&] { return dataset.view(sample, scratch); });
 }
@@ -58,8 +67,7 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
     const OthersRun others_run;
     const Bytes bytes = lease.bytes;
     if (augment) {
-      reader::validate(*augment);
-      width = height = reader::output_size(*augment).width;
+      std::tie(height, width) = size_of(*augment);
       pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
       thread_decoder().decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels,
                               dataset.image(sample));
@@ -111,8 +119,7 @@ nb::ndarray<nb::numpy> decode_bands(const Dataset& dataset, std::int64_t index,
     count = options.bands.numbers.size();
     reader::Decoder decoder(options);
     if (augment) {
-      reader::validate(*augment);
-      width = height = reader::output_size(*augment).width;
+      std::tie(height, width) = size_of(*augment);
       pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
                     decoder.bytes_of_pixel());
       decoder.decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels, known);

@@ -33,13 +33,15 @@ nb::dlpack::dtype type_of(reader::PixelType type) {
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
 }
 
-/// images [batch, size, size, channels] or [batch, channels, size, size], labels and samples
-/// int64/uint64 [batch].
-using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
-                          nb::ndarray<nb::numpy, std::uint64_t>>;
+using Images = nb::ndarray<nb::numpy>;
+/// images [batch, height, width, channels] or [batch, channels, height, width], or a list of such,
+/// one for each view; labels and samples int64/uint64 [batch].
+using Arrays =
+    std::tuple<std::variant<Images, std::vector<Images>>, nb::ndarray<nb::numpy, std::int64_t>,
+               nb::ndarray<nb::numpy, std::uint64_t>>;
 /// The same, and the columns of the objects.
-using ArraysAndTargets = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
-                                    nb::ndarray<nb::numpy, std::uint64_t>, nb::dict>;
+using ArraysAndTargets =
+    decltype(std::tuple_cat(std::declval<Arrays>(), std::declval<std::tuple<nb::dict>>()));
 using Delivered = std::variant<Arrays, ArraysAndTargets>;
 
 /// Key points of an object, as the dataset says.
@@ -92,8 +94,7 @@ class AllLoaders {
 class ProcessLoader {
  public:
   ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
-      : size_(reader::output_size(options.augment)),
-        format_(options.format),
+      : format_(options.format),
         has_targets_(options.targets.has_value()),
         order_(reader::name_of(options.order)),
         keypoints_(keypoints_of(*dataset)),
@@ -168,16 +169,25 @@ class ProcessLoader {
     const nb::capsule owner(
         kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
     import_numpy();
-    const bool planes = format_.layout == reader::PixelLayout::kPlanes;
-    const auto height = static_cast<std::size_t>(size_.height);
-    const auto width = static_cast<std::size_t>(size_.width);
-    const auto channels = static_cast<std::size_t>(batch.channels());
-    const std::size_t shape[] = {size, planes ? channels : height, planes ? height : width,
-                                 planes ? width : channels};
+    std::vector<Images> views;
+    for (std::size_t view = 0; view < batch.views(); ++view)
+      views.push_back(images(batch, view, owner));
+    std::variant<Images, std::vector<Images>> all = views.front();
+    if (views.size() > 1) all = std::move(views);
     return Arrays(
-        {batch.images().data(), 4, shape, owner, nullptr, type_of(format_.type)},
+        std::move(all),
         to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
         to_numpy<std::uint64_t>({batch.samples().begin(), batch.samples().end()}, {size}));
+  }
+
+  Images images(const Batch& batch, std::size_t view, const nb::capsule& owner) const {
+    const bool planes = format_.layout == reader::PixelLayout::kPlanes;
+    const auto height = static_cast<std::size_t>(batch.height(view));
+    const auto width = static_cast<std::size_t>(batch.width(view));
+    const auto channels = static_cast<std::size_t>(batch.channels());
+    const std::size_t shape[] = {static_cast<std::size_t>(batch.size()), planes ? channels : height,
+                                 planes ? height : width, planes ? width : channels};
+    return {batch.images(view).data(), 4, shape, owner, nullptr, type_of(format_.type)};
   }
 
   void wait() const {
@@ -195,7 +205,6 @@ class ProcessLoader {
     });
   }
 
-  const reader::ImageSize size_;
   const reader::PixelFormat format_;
   const bool has_targets_;
   const std::string order_;
@@ -264,13 +273,16 @@ void bind_loader(nb::module_& module) {
   nb::class_<ProcessLoader>(module, "Loader")
       .def(
           "__init__",
-          [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, reader::Augment augment,
-             reader::PixelSteps pixels, const nb::dict& given,
+          [](ProcessLoader* self, std::shared_ptr<Dataset> dataset,
+             std::vector<std::tuple<reader::Augment, reader::PixelSteps>> views,
+             const nb::dict& given,
              const std::optional<std::tuple<nb::object, nb::object>>& pinning,
              const std::optional<Rules>& targets) {
             LoaderOptions options;
-            options.augment = std::move(augment);
-            options.pixels = std::move(pixels);
+            std::tie(options.augment, options.pixels) = std::move(views.at(0));
+            for (auto view = views.begin() + 1; view != views.end(); ++view)
+              options.more_views.push_back(
+                  {std::move(std::get<0>(*view)), std::move(std::get<1>(*view))});
             options.order = dataset->usual_order();
             options.tail = Tail::kKeep;
             if (targets) options.targets = rules_of(*targets);
@@ -281,8 +293,7 @@ void bind_loader(nb::module_& module) {
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
-          "dataset"_a, nb::kw_only(), "augment"_a, "pixels"_a, "given"_a, "pinning"_a.none(),
-          "targets"_a.none())
+          "dataset"_a, nb::kw_only(), "views"_a, "given"_a, "pinning"_a.none(), "targets"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)

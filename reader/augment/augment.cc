@@ -18,31 +18,37 @@ void require(bool holds, const std::string& what) {
   if (!holds) throw Error(ErrorKind::kUsage, what);
 }
 
+void check_size(const ImageSize& size) {
+  const auto fits = [](int side) { return side >= 1 && side <= kMaxSize; };
+  require(fits(size.height) && fits(size.width),
+          "the sides of the output must be within 1 and 16384 pixels");
+}
+
+void check_flip(double flip) {
+  require(flip >= 0 && flip <= 1, "the flip probability must be within 0 and 1");
+}
+
 void check(const RandomResizedCrop& crop) {
-  require(crop.size >= 1 && crop.size <= kMaxSize,
-          "the crop's output size must be within 1 and 16384");
+  check_size(crop.size);
   require(crop.min_scale > 0 && crop.min_scale <= crop.max_scale && crop.max_scale <= 1,
           "the crop's scale must be within 0 < min <= max <= 1");
   require(crop.min_ratio > 0 && crop.min_ratio <= crop.max_ratio && std::isfinite(crop.max_ratio),
           "the crop's ratio must be within 0 < min <= max");
-  require(crop.flip >= 0 && crop.flip <= 1, "the flip probability must be within 0 and 1");
+  check_flip(crop.flip);
 }
 
 void check(const ResizeCenterCrop& crop) {
-  require(crop.size >= 1 && crop.size <= kMaxSize && crop.resize >= 1 && crop.resize <= kMaxSize,
-          "the output size and the short side must be within 1 and 16384");
+  check_size(crop.size);
+  check_size(crop.resize);
 }
 
-void check_size(int size) {
-  require(size >= 1 && size <= kMaxSize, "the output size must be within 1 and 16384");
-}
 void check(const Resize& resize) { check_size(resize.size); }
 void check(const CenterCrop& crop) { check_size(crop.size); }
 
 void check(const PadCrop& crop) {
-  require(crop.size >= 1 && crop.size <= kMaxSize && crop.padding >= 0 && crop.padding <= kMaxSize,
-          "the output size must be within 1 and 16384, the padding within 0 and 16384");
-  require(crop.flip >= 0 && crop.flip <= 1, "the flip probability must be within 0 and 1");
+  check_size(crop.size);
+  require(crop.padding >= 0 && crop.padding <= kMaxSize, "the padding must be within 0 and 16384");
+  check_flip(crop.flip);
 }
 
 void check(const DetectionAugment& augment) { augment.validate(); }
@@ -83,7 +89,8 @@ void draw_window(const RandomResizedCrop& crop, int width, int height, SampleRan
 CropPlan plan(const RandomResizedCrop& crop, int width, int height, SampleRandom& random) {
   CropPlan plan;
   draw_window(crop, width, height, random, plan);
-  plan.scaled_w = plan.scaled_h = crop.size;
+  plan.scaled_w = crop.size.width;
+  plan.scaled_h = crop.size.height;
   plan.flip = random.uniform(0, 1) < crop.flip;
   return plan;
 }
@@ -104,21 +111,28 @@ CropPlan plan(const ResizeCenterCrop& crop, int width, int height, SampleRandom&
   CropPlan plan{0, 0, width, height};
   plan.scaled_w = scaled(width, height);
   plan.scaled_h = scaled(height, width);
-  plan.left = centre(plan.scaled_w, crop.size);
-  plan.top = centre(plan.scaled_h, crop.size);
+  plan.left = centre(plan.scaled_w, crop.size.width);
+  plan.top = centre(plan.scaled_h, crop.size.height);
   return plan;
 }
 
 CropPlan plan(const Resize& resize, int width, int height, SampleRandom&) {
-  return {0, 0, width, height, resize.size, resize.size};
+  return {0, 0, width, height, resize.size.width, resize.size.height};
 }
 
 CropPlan plan(const CenterCrop& crop, int width, int height, SampleRandom&) {
-  return {0, 0, width, height, width, height, centre(width, crop.size), centre(height, crop.size)};
+  return {0,
+          0,
+          width,
+          height,
+          width,
+          height,
+          centre(width, crop.size.width),
+          centre(height, crop.size.height)};
 }
 
 CropPlan plan(const PadCrop& crop, int width, int height, SampleRandom& random) {
-  CropPlan plan{0, 0, width, height, crop.size, crop.size};
+  CropPlan plan{0, 0, width, height, crop.size.width, crop.size.height};
   plan.top = static_cast<int>(random.integer(2 * crop.padding + 1)) - crop.padding;
   plan.left = static_cast<int>(random.integer(2 * crop.padding + 1)) - crop.padding;
   plan.flip = random.uniform(0, 1) < crop.flip;
@@ -129,13 +143,18 @@ CropPlan plan(const DetectionAugment&, int, int, SampleRandom&) {
   throw Error(ErrorKind::kUsage, "a DetectionAugment makes no crops");
 }
 
-ImageSize image_size(const DetectionAugment& augment) { return augment.size; }
-ImageSize image_size(const auto& crop) { return {crop.size, crop.size}; }
+/// Whether the sample is scaled by the bicubic filter. Drawn last, where it is drawn.
+bool draws_bicubic(const auto& crop, SampleRandom& random) {
+  if constexpr (requires { crop.interpolation; })
+    return crop.interpolation == Interpolation::kBicubic ||
+           (crop.interpolation == Interpolation::kRandom && random.integer(2) == 1);
+  return false;
+}
 
 }  // namespace
 
 ImageSize output_size(const Augment& augment) {
-  return std::visit([](const auto& kind) { return image_size(kind); }, augment);
+  return std::visit([](const auto& kind) { return kind.size; }, augment);
 }
 
 void validate(const Augment& augment) {
@@ -143,10 +162,16 @@ void validate(const Augment& augment) {
 }
 
 CropPlan plan_crop(const Augment& augment, int width, int height, SampleRandom random) {
-  return std::visit([&](const auto& kind) { return plan(kind, width, height, random); }, augment);
+  return std::visit(
+      [&](const auto& kind) {
+        CropPlan made = plan(kind, width, height, random);
+        made.bicubic = draws_bicubic(kind, random);
+        return made;
+      },
+      augment);
 }
 
-Placement placement_of(const CropPlan& plan, int size) {
+Placement placement_of(const CropPlan& plan, ImageSize size) {
   const double x = static_cast<double>(plan.scaled_w) / plan.w;
   const double y = static_cast<double>(plan.scaled_h) / plan.h;
   const Rect shown{static_cast<double>(plan.x), static_cast<double>(plan.y),
@@ -156,7 +181,7 @@ Placement placement_of(const CropPlan& plan, int size) {
           .scale_y = y,
           .move_x = -plan.x * x - plan.left,
           .move_y = -plan.y * y - plan.top,
-          .warp = Matrix::affine(plan.flip ? -1 : 1, 0, plan.flip ? size : 0, 0, 1, 0)};
+          .warp = Matrix::affine(plan.flip ? -1 : 1, 0, plan.flip ? size.width : 0, 0, 1, 0)};
 }
 
 }  // namespace packhorse::reader

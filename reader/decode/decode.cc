@@ -93,6 +93,56 @@ TwoSteps two_steps(const Placement& placement, const Window& seen) {
   return steps;
 }
 
+/// The smallest window that holds both.
+Window around(const Window& a, const Window& b) {
+  const int x = std::min(a.x, b.x), y = std::min(a.y, b.y);
+  return {x, y, std::max(a.x + a.w, b.x + b.w) - x, std::max(a.y + a.h, b.y + b.h) - y};
+}
+
+/// Hands the rows of one window to several sinks, to each those of a window within. Keeps its
+/// memory.
+class WindowSplitter : public PixelSink {
+ public:
+  explicit WindowSplitter(std::size_t pixel_bytes) : pixel_bytes_(pixel_bytes) {}
+
+  void clear() {
+    parts_.clear();
+    all_ = {};
+  }
+  void add(const Window& window, PixelSink& sink) {
+    all_ = parts_.empty() ? window : around(all_, window);
+    parts_.push_back({window, &sink});
+  }
+  /// What holds all of the windows.
+  const Window& needed() const { return all_; }
+
+  void start() override {
+    y_ = all_.y;
+    for (const Part& part : parts_) part.sink->start();
+  }
+  void take(const PixelView& rows) override {
+    for (const auto& [window, sink] : parts_) {
+      const int first = std::max(window.y, y_);
+      const int end = std::min(window.y + window.h, y_ + rows.height);
+      if (first >= end) continue;
+      sink->take({rows.data + static_cast<std::size_t>(first - y_) * rows.stride +
+                      static_cast<std::size_t>(window.x - all_.x) * pixel_bytes_,
+                  window.w, end - first, rows.stride});
+    }
+    y_ += rows.height;
+  }
+
+ private:
+  struct Part {
+    Window window;
+    PixelSink* sink;
+  };
+  std::size_t pixel_bytes_;
+  std::vector<Part> parts_;
+  Window all_;
+  int y_ = 0;  ///< of the next row, as the windows count
+};
+
 }  // namespace
 
 struct Decoder::State {
@@ -103,13 +153,52 @@ struct Decoder::State {
   PixelShape shape;
   std::vector<std::unique_ptr<JpegDecoder>> jpeg_decoders = make_jpeg_decoders();
   PixelBuffer pixels, canvas;
-  Resampler resampler;
+  Resampler resampler;  ///< of the first crop
+  std::vector<Resampler> others;
+  std::vector<CropPlan> plans;
+  WindowSplitter splitter{shape.bytes()};
 
-  /// The factor by which the picture may be shrunk while it is decoded for `plan`.
-  int shrinking(const ImageInfo& info, const CropPlan& plan) const {
+  void check_room(const CropRequest& crop) const {
+    const auto [height, width] = output_size(crop.augment);
+    const std::size_t bytes =
+        shape.bytes() * static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+    if (crop.out.size() != bytes)
+      throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
+                                         " bytes, but there is only room for " +
+                                         std::to_string(crop.out.size()));
+  }
+
+  /// The factor by which the picture may be shrunk while it is decoded for all plans.
+  int shrinking(const ImageInfo& info) const {
     const bool may = options.scaled_dct == ScaledDct::kWhenCovered &&
                      info.kind == ImageKind::kJpeg && shape.is_rgb();
-    return may ? shrinking_for(plan) : 1;
+    int shrunk = may ? 8 : 1;
+    for (const CropPlan& plan : plans) shrunk = std::min(shrunk, may ? shrinking_for(plan) : 1);
+    return shrunk;
+  }
+
+  Resampler& resampler_of(std::size_t crop) { return crop == 0 ? resampler : others[crop - 1]; }
+
+  /// Decodes what any of `crops` needs, and makes their pixels.
+  void make(Bytes file, const ImageInfo& info, std::span<const CropRequest> crops) {
+    const Turn turn = turn_for(info);
+    const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+    plans.clear();
+    for (const CropRequest& crop : crops)
+      plans.push_back(turn.swap ? plan_crop(crop.augment, height, width, crop.random)
+                                : plan_crop(crop.augment, width, height, crop.random));
+    const int shrunk = shrinking(info);
+    while (others.size() + 1 < crops.size()) others.emplace_back(shape);
+    splitter.clear();
+    for (std::size_t i = 0; i < crops.size(); ++i) {
+      const ImageSize size = output_size(crops[i].augment);
+      Resampler& maker = resampler_of(i);
+      const Window window = maker.prepare(plans[i], turn, size, width, height, shrunk);
+      maker.write_to(crops[i].out.data(), static_cast<std::size_t>(size.width) * shape.bytes());
+      if (window.w > 0 && window.h > 0) splitter.add(window, maker);
+    }
+    const Window needed = splitter.needed();
+    if (needed.w > 0) decode_window(file, info, needed, shrunk, splitter);
   }
 
   void decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk,
@@ -156,26 +245,17 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
 void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
                      std::span<std::uint8_t> out, const ImageInfo& known) {
-  const int size = output_size(augment).width;
-  const std::size_t row = static_cast<std::size_t>(size) * bytes_of_pixel();
-  const std::size_t bytes = row * static_cast<std::size_t>(size);
-  if (out.size() != bytes) {
-    throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
-                                       " bytes, but there is only room for " +
-                                       std::to_string(out.size()));
-  }
+  const CropRequest crop{augment, state_->options.pixels, random, out};
+  decode(file, std::span(&crop, 1), known);
+}
+
+void Decoder::decode(Bytes file, std::span<const CropRequest> crops, const ImageInfo& known) {
+  for (const CropRequest& crop : crops) state_->check_room(crop);
   const ImageInfo info = state_->header_of(file, known);
-  const Turn turn = state_->turn_for(info);
-  const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
-  const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
-                                  : plan_crop(augment, width, height, random);
-  const int shrunk = state_->shrinking(info, plan);
-  const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
-  state_->resampler.write_to(out.data(), row);
-  if (window.w > 0 && window.h > 0) {
-    state_->decode_window(file, info, window, shrunk, state_->resampler);
-  }
-  if (state_->shape.is_rgb()) apply(state_->options.pixels, random, size, out);
+  state_->make(file, info, crops);
+  if (!state_->shape.is_rgb()) return;
+  for (const CropRequest& crop : crops)
+    apply(crop.pixels, crop.random, output_size(crop.augment).width, crop.out);
 }
 
 EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
@@ -205,12 +285,12 @@ EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleR
   return sample;
 }
 
-void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
+void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, ImageSize size,
                           std::span<std::uint8_t> out) {
   const ImageInfo info = state_->header_of(jpeg, {});
   const Window window =
       state_->resampler.prepare(sample.plan, Turn(), size, sample.width, sample.height);
-  state_->resampler.write_to(out.data(), static_cast<std::size_t>(size) * kChannels);
+  state_->resampler.write_to(out.data(), static_cast<std::size_t>(size.width) * kChannels);
   if (window.w > 0 && window.h > 0) {
     state_->decode_window(jpeg, info, window, 1, state_->resampler);
   }
@@ -274,6 +354,7 @@ DecodeCounters Decoder::counters() const {
 std::size_t Decoder::kept_bytes() const {
   std::size_t bytes =
       state_->pixels.capacity() + state_->canvas.capacity() + state_->resampler.kept_bytes();
+  for (const Resampler& other : state_->others) bytes += other.kept_bytes();
   for (const auto& decoder : state_->jpeg_decoders) bytes += decoder->kept_bytes();
   return bytes;
 }

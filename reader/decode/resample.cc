@@ -72,6 +72,14 @@ std::pair<int, int> positions_within(double low, double high, int size) {
   return {first_from(low), first_from(high)};
 }
 
+/// Keys' cubic filter with a = -1/2, at a distance that is not negative.
+double bicubic(double distance) {
+  constexpr double kA = -0.5;
+  if (distance < 1) return ((kA + 2) * distance - (kA + 3)) * distance * distance + 1;
+  if (distance < 2) return (((distance - 5) * distance + 8) * distance - 4) * kA;
+  return 0;
+}
+
 /// One axis of a placement: upright positions [low, high) go to scale * position + move, of which
 /// the output positions [seen, seen + size) are made.
 Axis::Spec placed_axis(double low, double high, double scale, double move, int seen, int size) {
@@ -103,6 +111,7 @@ void Axis::build(const Spec& spec, bool exact) {
   weights_.clear();
   exact_weights_.clear();
   exact_ = exact;
+  bicubic_ = spec.bicubic;
   // Positions are counted in shrunk pixels, from the first one on.
   const int origin = static_cast<int>(spec.first / spec.shrunk);
   const double low = spec.first / spec.shrunk - origin;
@@ -137,9 +146,10 @@ int Axis::longest() const {
   return longest;
 }
 
-/// Pillow's precompute_coeffs() with the triangle filter. A position that lies only partly in the
-/// range counts for that part.
-void Axis::add_tap(double centre, double support, double low, double high) {
+/// Pillow's precompute_coeffs(). A position that lies only partly in the range counts for that
+/// part.
+void Axis::add_tap(double centre, double scale, double low, double high) {
+  const double support = bicubic_ ? 2 * scale : scale;
   Tap tap;
   tap.first = std::max(0, static_cast<int>(centre - support + 0.5));
   tap.count = std::min(static_cast<int>(std::ceil(high - kEdge)),
@@ -148,10 +158,10 @@ void Axis::add_tap(double centre, double support, double low, double high) {
   tap.weights = weights_.size();
   const auto count = static_cast<std::size_t>(tap.count);
   shares_.resize(count);
-  const double nearer = 1 / support;
+  const double nearer = 1 / scale;
   for (std::size_t i = 0; i < count; ++i) {
-    const double distance = std::abs(tap.first + static_cast<double>(i) - centre + 0.5);
-    shares_[i] = std::max(0.0, 1 - distance * nearer);
+    const double distance = std::abs(tap.first + static_cast<double>(i) - centre + 0.5) * nearer;
+    shares_[i] = bicubic_ ? bicubic(distance) : std::max(0.0, 1 - distance);
   }
   if (tap.first < low) shares_.front() *= tap.first + 1 - low;
   if (tap.first + tap.count > high) shares_.back() *= high - (tap.first + tap.count - 1);
@@ -163,7 +173,7 @@ void Axis::add_tap(double centre, double support, double low, double high) {
   int before = 0;
   for (const double share : shares_) {
     sum += share;
-    const int rounded = static_cast<int>(sum * unit + 0.5);
+    const int rounded = static_cast<int>(std::floor(sum * unit + 0.5));
     weights_.push_back(static_cast<std::int16_t>(rounded - before));
     before = rounded;
   }
@@ -175,16 +185,18 @@ void Axis::add_tap(double centre, double support, double low, double high) {
   taps_.push_back(tap);
 }
 
-Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height,
+Window Resampler::prepare(const CropPlan& plan, Turn turn, ImageSize size, int width, int height,
                           int shrunk) {
   const Window stored = to_stored(turn, {plan.x, plan.y, plan.w, plan.h}, width, height);
   Axis::Spec x{.scaled = static_cast<double>(plan.scaled_w),
                .offset = static_cast<double>(plan.left),
-               .size = size,
-               .reversed = plan.flip};
+               .size = size.width,
+               .reversed = plan.flip,
+               .bicubic = plan.bicubic};
   Axis::Spec y{.scaled = static_cast<double>(plan.scaled_h),
                .offset = static_cast<double>(plan.top),
-               .size = size};
+               .size = size.height,
+               .bicubic = plan.bicubic};
   if (turn.swap) std::swap(x, y);
   x.first = stored.x;
   y.first = stored.y;
@@ -215,6 +227,7 @@ Window Resampler::prepare(const Axis::Spec& x, const Axis::Spec& y, Turn turn) {
   columns_.build(x, !shape_.is_rgb());
   rows_.build(y, !shape_.is_rgb());
   swap_ = turn.swap;
+  bicubic_ = x.bicubic;
   return {columns_.begin(), rows_.begin(), columns_.end() - columns_.begin(),
           rows_.end() - rows_.begin()};
 }
@@ -257,8 +270,8 @@ void Resampler::take(const PixelView& rows) {
 void Resampler::scale_rows(const PixelView& rows, int y, int count, std::uint8_t* out) const {
   const std::uint8_t* in = row_of(rows, y);
   if (shape_.is_rgb())
-    return kernels_.rows(in, rows.stride, count, columns_.taps(), columns_.weights(), out,
-                         narrowed_stride());
+    return (bicubic_ ? kernels_.clamped_rows : kernels_.rows)(
+        in, rows.stride, count, columns_.taps(), columns_.weights(), out, narrowed_stride());
   scale_band_rows(reinterpret_cast<const float*>(in), rows.stride / sizeof(float), count,
                   columns_.taps(), columns_.exact_weights(), shape_.bands,
                   reinterpret_cast<float*>(out), narrowed_stride() / sizeof(float));
@@ -268,8 +281,8 @@ void Resampler::scale_rows(const PixelView& rows, int y, int count, std::uint8_t
 void Resampler::scale_column(const std::uint8_t* first, const Tap& tap, std::uint8_t* out) const {
   const std::size_t width = columns_.taps().size();
   if (shape_.is_rgb())
-    return kernels_.column(first, narrowed_stride(), rows_.weights() + tap.weights, tap.count, out,
-                           width * kChannels);
+    return (bicubic_ ? kernels_.clamped_column : kernels_.column)(
+        first, narrowed_stride(), rows_.weights() + tap.weights, tap.count, out, width * kChannels);
   scale_band_column(reinterpret_cast<const float*>(first), narrowed_stride() / sizeof(float),
                     rows_.exact_weights() + tap.weights, tap.count, reinterpret_cast<float*>(out),
                     width * shape_.bands);

@@ -27,6 +27,7 @@ class Axis {
     bool reversed = false;  ///< the last one first;
     bool mirrored = false;  ///< while the source runs against the output.
     int shrunk = 1;         ///< The source comes shrunk: each of its positions is so many.
+    bool bicubic = false;   ///< the filter; otherwise bilinear
   };
   void build(const Spec& spec, bool exact = false);
 
@@ -43,23 +44,23 @@ class Axis {
   int longest() const;
 
  private:
-  /// Adds the tap of the positions that reach `support` to both sides of `centre`, within [low,
-  /// high).
-  void add_tap(double centre, double support, double low, double high);
+  /// Adds the tap around `centre` of the positions within [low, high). The filter's unit is `scale`
+  /// positions.
+  void add_tap(double centre, double scale, double low, double high);
   std::vector<Tap> taps_;
   std::vector<std::int16_t> weights_;
   std::vector<double> shares_;
   std::vector<float> exact_weights_;
-  bool exact_ = false;
+  bool exact_ = false, bicubic_ = false;
   int begin_ = 0, end_ = 0;
   bool runs_back_ = false;
 };
 
 /// Scales, turns, mirrors and places pixels as a plan says, in one pass, and only the visible ones.
-/// Scaling is bilinear with antialiasing: a triangle two output pixels wide (two source pixels when
-/// enlarging), as in Pillow's BILINEAR and torchvision's antialiased bilinear, within one level of
-/// them. Rows are scaled as they arrive: only as many are kept as one output row needs. Keeps
-/// buffers. One thread.
+/// Scaling is antialiased, as in Pillow and torchvision and within one level of them. The bilinear
+/// filter is a triangle two output pixels wide (two source pixels when enlarging), the bicubic one
+/// four wide (Keys, a = -1/2). Rows are scaled as they arrive: only as many are kept as one output
+/// row needs. Keeps buffers. One thread.
 ///
 ///     const Window window = resampler.prepare(plan, turn, size, width, height);
 ///     resampler.write_to(out, row_bytes);
@@ -72,12 +73,13 @@ class Resampler : public PixelSink {
   /// The pixels that a plan needs from a stored picture of width x height; empty when it shows none
   /// of them. `shrunk`: the picture will arrive with its sides divided by this, each pixel the mean
   /// of those it replaces; the window is in such pixels.
-  Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
+  Window prepare(const CropPlan& plan, Turn turn, ImageSize size, int width, int height,
+                 int shrunk = 1);
   /// Likewise, for the part of a placed picture that is seen in `seen`, a window of the output. The
   /// placement's matrix keeps the axes.
   Window prepare(const Placement& placement, Turn turn, const Window& seen, int width, int height);
-  /// Writes the next window taken to `out`, rows of pixels that are `stride` bytes apart: size x
-  /// size of them, or those of `seen`. When the window is empty, take() must not be called: `out`
+  /// Writes the next window taken to `out`, rows of pixels that are `stride` bytes apart: those of
+  /// `size`, or of `seen`. When the window is empty, take() must not be called: `out`
   /// is black.
   void write_to(std::uint8_t* out, std::size_t stride);
   void start() override;
@@ -99,7 +101,7 @@ class Resampler : public PixelSink {
   ResizeKernels kernels_;
   Axis columns_, rows_;  ///< of the stored picture
   PixelBuffer narrowed_, scaled_;
-  bool swap_ = false;
+  bool swap_ = false, bicubic_ = false;
   std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same memory, unless turned at the end
   std::size_t out_stride_ = 0, target_stride_ = 0;   ///< bytes from row to row
   int room_ = 0;          ///< rows of the window that narrowed_ has room for,

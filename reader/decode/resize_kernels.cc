@@ -57,8 +57,10 @@ struct Sums {
   HWY_INLINE void add(V16 samples, V16 weights) {
     sums = hn::ReorderWidenMulAccumulate(d32, samples, weights, sums, rest);
   }
-  HWY_INLINE V32 rounded() const {
-    return hn::ShiftRight<kWeightBits>(hn::RearrangeToOddPlusEven(sums, rest));
+  HWY_INLINE V32 levels(bool clamped) const {
+    const V32 rounded = hn::ShiftRight<kWeightBits>(hn::RearrangeToOddPlusEven(sums, rest));
+    if (!clamped) return rounded;
+    return hn::Min(hn::Max(rounded, hn::Zero(d32)), hn::Set(d32, 255));
   }
 };
 
@@ -76,7 +78,7 @@ HWY_INLINE V8 load_rows(const std::uint8_t* in, std::size_t stride) {
 }
 
 /// kVectors * kRows rows, which share the weights.
-template <std::size_t kVectors>
+template <bool kClamped, std::size_t kVectors>
 void rows_together(const std::uint8_t* in, std::size_t in_stride, std::span<const Tap> taps,
                    const std::int16_t* weights, std::uint8_t* out, std::size_t out_stride) {
   constexpr std::uint8_t kNone = 0x80;
@@ -99,7 +101,8 @@ void rows_together(const std::uint8_t* in, std::size_t in_stride, std::span<cons
     }
     for (std::size_t v = 0; v < kVectors; ++v) {
       HWY_ALIGN std::uint8_t rgb0[kRows][16];
-      hn::Store(hn::TableLookupBytes(hn::BitCast(d8, sums[v].rounded()), gather), d8, rgb0[0]);
+      hn::Store(hn::TableLookupBytes(hn::BitCast(d8, sums[v].levels(kClamped)), gather), d8,
+                rgb0[0]);
       for (std::size_t r = 0; r < kRows; ++r)
         std::memcpy(out + (v * kRows + r) * out_stride, rgb0[r], 4);
     }
@@ -107,18 +110,20 @@ void rows_together(const std::uint8_t* in, std::size_t in_stride, std::span<cons
   }
 }
 
+template <bool kClamped>
 void rows(const std::uint8_t* in, std::size_t in_stride, int count, std::span<const Tap> taps,
           const std::int16_t* weights, std::uint8_t* out, std::size_t out_stride) {
   constexpr int kMost = 4 * kRows;
   for (; count >= kMost; count -= kMost, in += kMost * in_stride, out += kMost * out_stride)
-    rows_together<4>(in, in_stride, taps, weights, out, out_stride);
+    rows_together<kClamped, 4>(in, in_stride, taps, weights, out, out_stride);
   for (; count > 0; count -= kRows, in += kRows * in_stride, out += kRows * out_stride) {
     if (count < kRows) in_stride = out_stride = 0;  // the last row, twice
-    rows_together<1>(in, in_stride, taps, weights, out, out_stride);
+    rows_together<kClamped, 1>(in, in_stride, taps, weights, out, out_stride);
   }
 }
 
 /// A vector of an output row.
+template <bool kClamped>
 HWY_INLINE void block(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights,
                       int count, std::uint8_t* out) {
   const VU16 low_byte = hn::Set(du16, 0xff);
@@ -135,25 +140,27 @@ HWY_INLINE void block(const std::uint8_t* in, std::size_t stride, const std::int
       odd[j].add(hn::BitCast(d16, hn::ShiftRight<8>(both[j])), pair);
     }
   }
-  const V16 low = hn::ReorderDemote2To(d16, even[0].rounded(), even[1].rounded());
-  const V16 high = hn::ReorderDemote2To(d16, odd[0].rounded(), odd[1].rounded());
+  const V16 low = hn::ReorderDemote2To(d16, even[0].levels(kClamped), even[1].levels(kClamped));
+  const V16 high = hn::ReorderDemote2To(d16, odd[0].levels(kClamped), odd[1].levels(kClamped));
   hn::StoreU(hn::BitCast(d8, hn::Or(low, hn::ShiftLeft<8>(high))), d8, out);
 }
 
+template <bool kClamped>
 void column(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights, int count,
             std::uint8_t* out, std::size_t bytes) {
   const std::size_t lanes = hn::Lanes(d8);
   if (bytes < lanes || count == 0)
-    return plain_kernels().column(in, stride, weights, count, out, bytes);
+    return (kClamped ? plain_kernels().clamped_column : plain_kernels().column)(in, stride, weights,
+                                                                                count, out, bytes);
   for (std::size_t x = 0; x + lanes <= bytes; x += lanes)
-    block(in + x, stride, weights, count, out + x);
+    block<kClamped>(in + x, stride, weights, count, out + x);
   const std::size_t last = bytes - lanes;  // overlaps the block before it
-  if (bytes % lanes != 0) block(in + last, stride, weights, count, out + last);
+  if (bytes % lanes != 0) block<kClamped>(in + last, stride, weights, count, out + last);
 }
 
 }  // namespace
 
-ResizeKernels kernels_of_target() { return {rows, column}; }
+ResizeKernels kernels_of_target() { return {rows<false>, column<false>, rows<true>, column<true>}; }
 
 #endif
 

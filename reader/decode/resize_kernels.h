@@ -20,6 +20,8 @@ struct Tap {
   std::size_t weights = 0;
 };
 
+/// Sums beyond 0 to 255, which negative weights make, are taken modulo 256 by `rows` and `column`,
+/// and clamped by the others.
 struct ResizeKernels {
   /// `count` rows: in each a pixel of `out` for each tap. Reads up to 16 bytes beyond the last
   /// source pixel (and ignores them), writes one byte beyond the last output pixel of each row.
@@ -28,6 +30,8 @@ struct ResizeKernels {
   /// `bytes` of one output row from `count` input rows, `stride` apart.
   void (*column)(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights, int count,
                  std::uint8_t* out, std::size_t bytes);
+  decltype(rows) clamped_rows;
+  decltype(column) clamped_column;
 };
 
 /// In plain C++, for any processor: what the others are tested against.

@@ -95,10 +95,10 @@ struct Loader::Impl {
       : dataset(std::move(dataset_in)),
         options(checked(std::move(options_in))),
         bands(bands_for(*dataset, options)),
-        image_bytes(bytes_of_image(options, bands)),
+        views(view_places(options, bands)),
         writer(options.format, bands.numbers.size(), bands.bits != 32),
-        ring(options.slots, options.batch_size,
-             static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
+        ring(options.slots, options.batch_size, bytes_of_slot(views, options.batch_size),
+             options.allocator),
         bad(options.bad_samples, dataset->size(), options.seed) {
     if (options.targets) {
       targets_reader.emplace(*dataset);
@@ -112,8 +112,8 @@ struct Loader::Impl {
     if (options.order == OrderKind::kWindow || options.order == OrderKind::kWindowFirst)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
-    const SampleMaker::Shared shared{*dataset, options, bands, writer,
-                                     targets_reader ? &*targets_reader : nullptr};
+    const SampleMaker::Shared shared{
+        *dataset, options, bands, views, writer, targets_reader ? &*targets_reader : nullptr};
     for (int i = 0; i < std::max(workers, 1); ++i) add_producer(shared);
     for (int i = 0; i < workers; ++i) {
       Producer& producer = *producers[static_cast<std::size_t>(i)];
@@ -320,7 +320,7 @@ struct Loader::Impl {
   std::shared_ptr<const Dataset> dataset;
   LoaderOptions options;
   BandChoice bands;  ///< none where colours are wanted
-  std::size_t image_bytes;
+  std::vector<ViewPlace> views;
   PixelWriter writer;
   Ring ring;
   BadSampleLog bad;
@@ -380,11 +380,11 @@ std::optional<Batch> Loader::next() {
   batch.step_ = impl.next_step;
   batch.size_ = impl.order->batch_size(impl.next_step);
   const auto size = static_cast<std::size_t>(batch.size_);
-  batch.images_ = {slot.images.get(), size * impl.image_bytes};
+  batch.slot_images_ = slot.images.get();
+  batch.views_ = impl.views;
   batch.labels_ = {slot.labels.data(), size};
   batch.samples_ = {slot.samples.data(), size};
   if (!slot.encoded.empty()) batch.encoded_ = {slot.encoded.data(), size};
-  batch.image_ = output_size(impl.options.augment);
   batch.channels_ = static_cast<int>(channels_of(impl.bands));
   join_targets(slot, size);
   batch.targets_ = &slot.targets;
@@ -449,11 +449,11 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   slot_ = other.slot_;
   step_ = other.step_;
   size_ = std::exchange(other.size_, 0);
-  images_ = std::exchange(other.images_, {});
+  slot_images_ = std::exchange(other.slot_images_, nullptr);
+  views_ = std::exchange(other.views_, {});
   labels_ = std::exchange(other.labels_, {});
   samples_ = std::exchange(other.samples_, {});
   encoded_ = std::exchange(other.encoded_, {});
-  image_ = other.image_;
   channels_ = other.channels_;
   targets_ = other.targets_;
   return *this;

@@ -17,6 +17,19 @@ bool makes_of_several(const Augment& augment) {
           detection->mixup.probability > 0);
 }
 
+bool is_crop(const Augment& augment) { return !std::holds_alternative<DetectionAugment>(augment); }
+
+/// Whoever decodes what is left encoded scales by the bilinear filter.
+bool is_bilinear(const Augment& augment) {
+  return std::visit(
+      [](const auto& kind) {
+        if constexpr (requires { kind.interpolation; })
+          return kind.interpolation == Interpolation::kBilinear;
+        return true;
+      },
+      augment);
+}
+
 }  // namespace
 
 OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
@@ -55,6 +68,18 @@ void LoaderOptions::validate() const {
     PixelWriter(format, 0);  // refuses what does not fit colours
   }
   reader::validate(augment);
+  require(more_views.empty() || (encoded_share == 0 && !targets),
+          "several views of an image come without targets, and none is left encoded");
+  for (const View& view : more_views) {
+    reader::validate(view.augment);
+    require(is_crop(view.augment) && is_crop(augment), "several views of an image are crops");
+    require(!bands || view.pixels.empty(), "pixel steps change colours, not bands");
+  }
+  const ImageSize size = output_size(augment);
+  require(encoded_share == 0 || size.height == size.width,
+          "samples that are left encoded become squares");
+  require(encoded_share == 0 || is_bilinear(augment),
+          "samples that are left encoded are scaled by the bilinear filter");
   if (targets) targets->validate();
   if (const auto* detection = std::get_if<DetectionAugment>(&augment)) {
     require(!bands || (detection->background[0] == detection->background[1] &&

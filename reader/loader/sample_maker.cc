@@ -6,17 +6,40 @@
 
 namespace packhorse::reader {
 
-std::size_t pixels_of_image(const LoaderOptions& options) {
-  const ImageSize size = output_size(options.augment);
+namespace {
+
+constexpr std::uint64_t kViewSalt = 0x76696577;  // "view": keeps views apart
+
+std::size_t pixels_in(const ImageSize& size) {
   return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
+}
+
+}  // namespace
+
+std::size_t pixels_of_image(const LoaderOptions& options) {
+  return pixels_in(output_size(options.augment));
 }
 
 std::size_t channels_of(const BandChoice& bands) {
   return bands.numbers.empty() ? 3 : bands.numbers.size();
 }
 
-std::size_t bytes_of_image(const LoaderOptions& options, const BandChoice& bands) {
-  return pixels_of_image(options) * channels_of(bands) * size_of(options.format.type);
+std::vector<ViewPlace> view_places(const LoaderOptions& options, const BandChoice& bands) {
+  std::vector<ViewPlace> places;
+  std::size_t end = 0;
+  const auto add = [&](const Augment& augment) {
+    const ImageSize size = output_size(augment);
+    places.push_back(
+        {size, end, pixels_in(size) * channels_of(bands) * size_of(options.format.type)});
+    end = bytes_of_slot(places, options.batch_size);
+  };
+  add(options.augment);
+  for (const View& view : options.more_views) add(view.augment);
+  return places;
+}
+
+std::size_t bytes_of_slot(const std::vector<ViewPlace>& views, std::int64_t batch_size) {
+  return views.back().offset + views.back().image_bytes * static_cast<std::size_t>(batch_size);
 }
 
 std::size_t places_left_encoded(const LoaderOptions& options) {
@@ -29,15 +52,16 @@ SampleMaker::SampleMaker(const Shared& shared, ReplaceBeside replace_beside)
       writer_(shared.writer),
       targets_(shared.targets),
       replace_beside_(std::move(replace_beside)),
-      image_bytes_(bytes_of_image(options_, shared.bands)),
+      views_(shared.views),
       encoded_places_(places_left_encoded(options_)),
       decoder_({.apply_orientation = options_.apply_orientation,
                 .scaled_dct = options_.scaled_dct,
                 .pixels = options_.pixels,
                 .bands = shared.bands,
                 .limits = options_.limits}) {
-  if (!writer_.is_as_decoded())
-    pixels_.resize(pixels_of_image(options_) * decoder_.bytes_of_pixel());
+  std::size_t pixels = 0;
+  for (const ViewPlace& view : views_) pixels += pixels_in(view.size);
+  if (!writer_.is_as_decoded()) pixels_.resize(pixels * decoder_.bytes_of_pixel());
   if (!std::holds_alternative<DetectionAugment>(options_.augment)) return;
   composer_.emplace(dataset_, options_, targets_, decoder_,
                     [this](Stage stage, Clock::time_point begin, Clock::time_point end,
@@ -57,7 +81,8 @@ void SampleMaker::make(Ring::Slot& slot, std::size_t place, std::uint64_t sample
 void SampleMaker::leave_out(Ring::Slot& slot, std::size_t place) const {
   slot.samples[place] = kLeftOut;
   slot.labels[place] = -1;
-  std::ranges::fill(pixels_of(slot, place), std::uint8_t{0});
+  for (std::size_t view = 0; view < views_.size(); ++view)
+    std::ranges::fill(pixels_of(slot, place, view), std::uint8_t{0});
   if (!slot.encoded.empty()) slot.encoded[place] = {};
   if (targets_ != nullptr) clear(slot.places[place], targets_->ignored());
 }
@@ -94,9 +119,20 @@ void SampleMaker::make_pixels(Ring::Slot& slot, std::size_t place, std::uint64_t
       if (slot.encoded[place].bytes > 0) return;
     }
   }
-  if (writer_.is_as_decoded()) return decoder_.decode(bytes, options_.augment, random, out, known);
-  decoder_.decode(bytes, options_.augment, random, pixels_, known);
-  writer_.write(pixels_, out);
+  crops_.clear();
+  std::span<std::uint8_t> decoded = pixels_;
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const Augment& augment = v == 0 ? options_.augment : options_.more_views[v - 1].augment;
+    const PixelSteps& pixels = v == 0 ? options_.pixels : options_.more_views[v - 1].pixels;
+    const std::size_t size = pixels_in(views_[v].size) * decoder_.bytes_of_pixel();
+    crops_.push_back({augment, pixels, v == 0 ? random : random.stream(kViewSalt + v),
+                      writer_.is_as_decoded() ? pixels_of(slot, place, v) : decoded.first(size)});
+    if (!writer_.is_as_decoded()) decoded = decoded.subspan(size);
+  }
+  decoder_.decode(bytes, crops_, known);
+  if (writer_.is_as_decoded()) return;
+  for (std::size_t v = 0; v < views_.size(); ++v)
+    writer_.write(crops_[v].out, pixels_of(slot, place, v));
 }
 
 void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random,
@@ -107,8 +143,7 @@ void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleR
   const CropPlan crop = plan_crop(options_.augment, static_cast<int>(info.upright_width()),
                                   static_cast<int>(info.upright_height()), random);
   const ImageSize size = output_size(options_.augment);
-  add_targets(stored, info, {.placement = placement_of(crop, size.width)}, size, *options_.targets,
-              to);
+  add_targets(stored, info, {.placement = placement_of(crop, size)}, size, *options_.targets, to);
 }
 
 /// Draws a sample of one picture or several. Another takes the place of a bad one beside it.
@@ -134,8 +169,10 @@ void SampleMaker::compose(Ring::Slot& slot, std::size_t place, std::uint64_t sam
   if (options_.decode && !writer_.is_as_decoded()) writer_.write(pixels, out);
 }
 
-std::span<std::uint8_t> SampleMaker::pixels_of(Ring::Slot& slot, std::size_t place) const {
-  return {slot.images.get() + place * image_bytes_, image_bytes_};
+std::span<std::uint8_t> SampleMaker::pixels_of(Ring::Slot& slot, std::size_t place,
+                                               std::size_t view) const {
+  const ViewPlace& of = views_[view];
+  return {slot.images.get() + of.offset + place * of.image_bytes, of.image_bytes};
 }
 
 /// Counts a stage of the work on a sample.

@@ -19,12 +19,14 @@
 
 namespace packhorse::reader {
 
-/// Pixels of an image in a batch.
+/// Pixels of an image of the first view.
 std::size_t pixels_of_image(const LoaderOptions& options);
 /// Channels of these pixels: those of `bands`, or 3.
 std::size_t channels_of(const BandChoice& bands);
-/// The bytes that an image takes in a batch.
-std::size_t bytes_of_image(const LoaderOptions& options, const BandChoice& bands);
+/// Where the images of each view lie in a slot.
+std::vector<ViewPlace> view_places(const LoaderOptions& options, const BandChoice& bands);
+/// The bytes of a slot with these views.
+std::size_t bytes_of_slot(const std::vector<ViewPlace>& views, std::int64_t batch_size);
 /// How many places of a batch are left encoded where possible: the first ones.
 std::size_t places_left_encoded(const LoaderOptions& options);
 
@@ -40,6 +42,7 @@ class SampleMaker {
     const Dataset& dataset;
     const LoaderOptions& options;
     const BandChoice& bands;
+    const std::vector<ViewPlace>& views;
     const PixelWriter& writer;
     const TargetsReader* targets;  ///< null where none are read
   };
@@ -66,7 +69,8 @@ class SampleMaker {
                    Bytes bytes);
   void place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random, Bytes bytes);
   void compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
-  std::span<std::uint8_t> pixels_of(Ring::Slot& slot, std::size_t place) const;
+  std::span<std::uint8_t> pixels_of(Ring::Slot& slot, std::size_t place,
+                                    std::size_t view = 0) const;
   void stage_end(Stage stage, Clock::time_point begin, Clock::time_point end, std::uint64_t bytes);
 
   const Dataset& dataset_;
@@ -74,11 +78,13 @@ class SampleMaker {
   const PixelWriter& writer_;
   const TargetsReader* targets_;
   ReplaceBeside replace_beside_;
-  std::size_t image_bytes_, encoded_places_;
+  const std::vector<ViewPlace>& views_;
+  std::size_t encoded_places_;
   Decoder decoder_;
   std::optional<Composer> composer_;  ///< for a DetectionAugment
   std::vector<std::byte> bytes_, field_;
-  std::vector<std::uint8_t> pixels_;  ///< a decoded sample, where the batch holds other numbers
+  std::vector<CropRequest> crops_;    ///< the views of a sample
+  std::vector<std::uint8_t> pixels_;  ///< these, decoded, where the batch holds other numbers
   PlacedTargets none_;                ///< for a DetectionAugment without targets
   std::atomic<std::uint64_t> bytes_read_{0}, read_ns_{0}, decode_ns_{0};
 };

@@ -32,10 +32,12 @@ void output(const std::vector<std::uint8_t>& pixels) {
 
 Augment augment_of(const Json& options) {
   const std::string name = options.at("augment");
-  const int size = options.at("size");
-  if (name == "RandomResizedCrop") return RandomResizedCrop{.size = size};
-  if (name == "ResizeCenterCrop") return ResizeCenterCrop{options.at("resize"), size};
-  if (name == "Resize") return Resize{size};
+  const int width = options.at("size");
+  const ImageSize size{options.value("rows", width), width};
+  const auto filter = static_cast<Interpolation>(options.value("interpolation", 0));
+  if (name == "RandomResizedCrop") return RandomResizedCrop{.size = size, .interpolation = filter};
+  if (name == "ResizeCenterCrop") return ResizeCenterCrop{options.at("resize"), size, filter};
+  if (name == "Resize") return Resize{size, filter};
   return CenterCrop{size};
 }
 
@@ -85,7 +87,7 @@ void draw(const Json& options) {
     Json line;
     if (what == "crop") {
       const CropPlan plan = plan_crop(augment_of(options), width, height, random);
-      line = {plan.x, plan.y, plan.w, plan.h, plan.flip};
+      line = {plan.x, plan.y, plan.w, plan.h, plan.flip, plan.bicubic};
     } else if (what == "jitter") {
       const steps::ColorJitter jitter{options.at("brightness"), options.at("contrast"),
                                       options.at("saturation"), options.at("hue")};
@@ -106,8 +108,9 @@ void draw(const Json& options) {
 
 void decode(const Json& options) {
   const std::string file = input();
-  const auto size = options.at("size").get<std::size_t>();
-  std::vector<std::uint8_t> pixels(size * size * 3);
+  const auto [height, width] = output_size(augment_of(options));
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(height) *
+                                   static_cast<std::size_t>(width) * 3);
   const bool scaled = options.value("scaled", false);
   Decoder decoder({.scaled_dct = scaled ? ScaledDct::kWhenCovered : ScaledDct::kOff});
   const SampleRandom random(0, 0, options.value("sample", 0U));

@@ -57,18 +57,22 @@ def tensor_of(path):
     return torch.from_numpy(np.array(image)).permute(2, 0, 1)
 
 
+BILINEAR, BICUBIC, RANDOM = range(3)  # as the probe numbers them
+
+
 def decoded(path, size, **options):
     pixels = probe("decode", path.read_bytes(), size=size, **options)
-    return np.frombuffer(pixels, np.uint8).reshape(size, size, 3).astype(int)
+    return np.frombuffer(pixels, np.uint8).reshape(options.get("rows", size), size, 3).astype(int)
 
 
 def as_rows(tensor):
     return tensor.permute(1, 2, 0).numpy().astype(int)
 
 
-def expected_crop(picture, size, box, flip):
+def expected_crop(picture, size, box, flip, bicubic):
     x, y, w, h = box
-    out = F.resized_crop(picture, y, x, h, w, [size, size], antialias=True)
+    mode = v2.InterpolationMode.BICUBIC if bicubic else v2.InterpolationMode.BILINEAR
+    out = F.resized_crop(picture, y, x, h, w, size, mode, antialias=True)
     return as_rows(F.horizontal_flip(out) if flip else out)
 
 
@@ -76,22 +80,41 @@ def random_resized_crops(path, size, **options):
     """(ours, torchvision's) of the box and flip that sample 3 drew."""
     picture = tensor_of(path)
     height, width = picture.shape[1:]
-    *box, flip = draws("crop", 4, augment="RandomResizedCrop", size=size, width=width, height=height)[3]
+    drawn = draws("crop", 4, augment="RandomResizedCrop", size=size, width=width, height=height, **options)[3]
+    *box, flip, bicubic = drawn
     ours = decoded(path, size, augment="RandomResizedCrop", sample=3, **options)
-    return ours, expected_crop(picture, size, box, flip)
+    return ours, expected_crop(picture, [options.get("rows", size), size], box, flip, bicubic)
 
 
-def test_crops_of_photos_have_torchvisions_pixels():
+@pytest.mark.parametrize("interpolation", [BILINEAR, BICUBIC, RANDOM])
+@pytest.mark.parametrize("rows", [224, 96])
+def test_crops_of_photos_have_torchvisions_pixels(rows, interpolation):
     for path in some_photos(10):
-        ours, theirs = random_resized_crops(path, 224)
+        ours, theirs = random_resized_crops(path, 224, rows=rows, interpolation=interpolation)
         assert np.abs(ours - theirs).max() <= 1, path
+
+
+def test_a_random_filter_is_either_of_the_two_and_does_not_change_the_box():
+    options = dict(augment="RandomResizedCrop", size=224, width=500, height=375)
+    bilinear, random = draws("crop", **options), draws("crop", interpolation=RANDOM, **options)
+    assert [line[:5] for line in bilinear] == [line[:5] for line in random]
+    assert abs(sum(line[5] for line in random) - DRAWS / 2) < 4 * (DRAWS / 4) ** 0.5
 
 
 @pytest.mark.parametrize(
     "ours, theirs",
     [
         (dict(augment="ResizeCenterCrop", resize=256, size=224), [v2.Resize(256, antialias=True), v2.CenterCrop(224)]),
+        (
+            dict(augment="ResizeCenterCrop", resize=256, size=224, rows=180, interpolation=BICUBIC),
+            [v2.Resize(256, v2.InterpolationMode.BICUBIC, antialias=True), v2.CenterCrop((180, 224))],
+        ),
         (dict(augment="Resize", size=96), [v2.Resize((96, 96), antialias=True)]),
+        (
+            dict(augment="Resize", size=700, rows=100, interpolation=BICUBIC),
+            [v2.Resize((100, 700), v2.InterpolationMode.BICUBIC, antialias=True)],
+        ),
+        (dict(augment="CenterCrop", size=224, rows=500), [v2.CenterCrop((500, 224))]),
         (dict(augment="CenterCrop", size=224), [v2.CenterCrop(224)]),
         (dict(augment="CenterCrop", size=700), [v2.CenterCrop(700)]),
     ],
@@ -120,8 +143,8 @@ def test_random_resized_crop_draws_torchvisions_boxes():
     picture = torch.empty(1, 375, 500)
     get_params = torchvision.transforms.RandomResizedCrop.get_params
     boxes = [get_params(picture, [0.08, 1.0], [3 / 4, 4 / 3]) for _ in range(DRAWS)]
-    alike([(x, y, w, h, w * h, w / h) for x, y, w, h, _ in ours], [(x, y, w, h, w * h, w / h) for y, x, h, w in boxes])
-    assert abs(sum(flip for *_, flip in ours) - DRAWS / 2) < 4 * (DRAWS / 4) ** 0.5
+    alike([(x, y, w, h, w * h, w / h) for x, y, w, h, *_ in ours], [(x, y, w, h, w * h, w / h) for y, x, h, w in boxes])
+    assert abs(sum(line[4] for line in ours) - DRAWS / 2) < 4 * (DRAWS / 4) ** 0.5
 
 
 def test_random_erasing_draws_torchvisions_boxes():

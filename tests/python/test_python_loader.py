@@ -271,8 +271,12 @@ def test_errors_are_those_that_python_programs_catch(tmp_path):
 def test_what_makes_no_sense_is_refused(packed):
     crop = packhorse.RandomResizedCrop(32)
     for options, words in [
-        ({}, "either size="),
-        ({"size": 32, "augment": crop}, "either size="),
+        ({}, "one of size="),
+        ({"size": 32, "augment": crop}, "one of size="),
+        ({"views": [crop], "augment": crop}, "one of size="),
+        ({"views": [packhorse.ColorJitter(0.4), crop]}, "a crop is missing before"),
+        ({"views": [crop, packhorse.DetectionAugment(32)]}, "are crops"),
+        ({"views": [crop] * 2, "targets": True}, "no targets"),
         ({"augment": [crop, crop]}, "comes second"),
         ({"augment": packhorse.ColorJitter(0.4)}, "a crop is missing"),
         ({"size": 0}, "size"),

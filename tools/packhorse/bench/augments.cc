@@ -30,21 +30,34 @@ void choose_mosaic(ImageSize size, double degrees, double shear, LoaderOptions& 
       reader::parse_pixel_steps("ColorJitter(brightness=0.4, saturation=0.7, hue=0.015)");
 }
 
+void choose_views(ImageSize size, LoaderOptions& options) {
+  const auto part = [](int side) { return std::max(1, side * 3 / 7); };
+  const reader::RandomResizedCrop global{.size = size, .min_scale = 0.4};
+  const reader::RandomResizedCrop local{
+      .size = {part(size.height), part(size.width)}, .min_scale = 0.05, .max_scale = 0.4};
+  options.augment = global;
+  options.more_views.assign(1, {.augment = global});
+  options.more_views.insert(options.more_views.end(), 8, {.augment = local});
+}
+
 struct AugmentChoice {
   const char* name;
   const char* summary;
   int usual_side;
-  bool makes_squares;  ///< only
   void (*choose)(ImageSize, LoaderOptions&);
 };
 
 /// Everything there is to know about an augmentation: a new one is one more line here.
 constexpr std::array kAugments = {
-    AugmentChoice{"crop", "a random resized crop, flipped or not", 224, true,
+    AugmentChoice{"crop", "a random resized crop, flipped or not", 224,
                   [](ImageSize size, LoaderOptions& options) {
-                    options.augment = reader::RandomResizedCrop{.size = size.width};
+                    options.augment = reader::RandomResizedCrop{.size = size};
                   }},
-    AugmentChoice{"letterbox", "the whole picture, with borders", 640, false,
+    AugmentChoice{"views",
+                  "two crops of 0.4 to 1 of the picture and eight of 0.05 to 0.4, with 3/7 of the "
+                  "size, as in DINO",
+                  224, choose_views},
+    AugmentChoice{"letterbox", "the whole picture, with borders", 640,
                   [](ImageSize size, LoaderOptions& options) {
                     options.augment = DetectionAugment{.size = size};
                   }},
@@ -52,10 +65,9 @@ constexpr std::array kAugments = {
         "mosaic",
         "four pictures, moved by up to 0.1 and scaled by 0.5 to 1.5, flipped or not, "
         "with hue, saturation and brightness changed by up to 0.015, 0.7 and 0.4",
-        640, false,
-        [](ImageSize size, LoaderOptions& options) { choose_mosaic(size, 0, 0, options); }},
+        640, [](ImageSize size, LoaderOptions& options) { choose_mosaic(size, 0, 0, options); }},
     AugmentChoice{
-        "mosaic-turned", "likewise, turned by up to 10 and sheared by up to 2 degrees", 640, false,
+        "mosaic-turned", "the same, turned by up to 10 and sheared by up to 2 degrees", 640,
         [](ImageSize size, LoaderOptions& options) { choose_mosaic(size, 10, 2, options); }},
 };
 
@@ -91,16 +103,11 @@ std::string augments_text() {
 }
 
 ImageSize size_of(const std::string& augment, const std::string& text) {
-  const AugmentChoice& choice = augment_called(augment);
-  if (text.empty()) return {choice.usual_side, choice.usual_side};
+  if (text.empty()) return augment_called(augment).usual_side;
   const std::size_t cross = text.find('x');
   const int height = side_of(std::string_view(text).substr(0, cross), text);
   const int width =
       cross == std::string::npos ? height : side_of(std::string_view(text).substr(cross + 1), text);
-  if (choice.makes_squares && height != width) {
-    throw Error(ErrorKind::kUsage, "--size " + text + ": --augment " + augment + " makes squares",
-                {}, "give one side, or another augmentation, e.g. letterbox");
-  }
   return {height, width};
 }
 

@@ -61,7 +61,10 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   options.loader.workers = workers;
   options.loader.seed = static_cast<std::uint64_t>(repeat);
   choose_augment(request.augment, size_of(request.augment, request.size), options.loader);
-  if (!request.pixel_steps.empty()) options.loader.pixels = request.pixel_steps;
+  if (!request.pixel_steps.empty()) {
+    options.loader.pixels = request.pixel_steps;
+    for (reader::View& view : options.loader.more_views) view.pixels = request.pixel_steps;
+  }
   if (request.targets) options.loader.targets.emplace();
   options.loader.limits = request.limits;
   options.loader.tail = reader::Tail::kKeep;

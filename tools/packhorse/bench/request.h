@@ -62,7 +62,7 @@ std::vector<std::string> augment_names();
 std::string augments_text();
 
 /// "640" or "480x640", height first, as typed; empty: the augmentation's usual size. Throws
-/// Error(kUsage) for anything else, and for rectangles where the augmentation makes squares.
+/// Error(kUsage) for anything else.
 reader::ImageSize size_of(const std::string& augment, const std::string& text);
 
 /// Sets what `augment`, one of the names, does to the samples.

@@ -49,6 +49,15 @@ struct EncodedSample {
   CropPlan plan = {};         ///< for that picture
 };
 
+/// A sample to make of a picture: by `augment`, from `random`, then by `pixels`, into `out`, which
+/// holds height x width x Decoder::bytes_of_pixel() bytes.
+struct CropRequest {
+  const Augment& augment;
+  const PixelSteps& pixels;
+  SampleRandom random;
+  std::span<std::uint8_t> out;
+};
+
 /// The pixels that pictures are drawn into, rows one after the other.
 struct DrawTarget {
   std::span<std::uint8_t> pixels;  ///< height x width x Decoder::bytes_of_pixel()
@@ -77,9 +86,9 @@ struct DecodeCounters {
 /// An effect on the whole process: while an AVIF, HEIC or JPEG XL is decoded, C's `stderr` is a
 /// stand-in, which drops what the library writes there from that thread and hands on all else.
 ///
-/// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
-/// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
-/// only visible pixels are scaled.
+/// Scaling is bilinear or bicubic, with antialiasing, as in Pillow and with torchvision's
+/// antialias=True: each channel of each pixel is within 1 of theirs. Mirroring, turning and placing
+/// are part of it; only visible pixels are scaled.
 class Decoder {
  public:
   /// Throws Error(kUsage) for options that make no sense.
@@ -88,7 +97,7 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
-  /// Writes size x size x 3 bytes into `out` by `augment`, then applies the options' `pixels`.
+  /// Writes height x width x 3 bytes into `out` by `augment`, then applies the options' `pixels`.
   /// Throws Error(kCorrupt) when the bytes cannot be decoded; `out` may then hold part of the
   /// picture. Warnings of the JPEG library (damage that it hides) count as that, too. Throws
   /// Error(kUnsupported) for a file of an unsupported kind or beyond the options' `limits`. Damage
@@ -96,6 +105,9 @@ class Decoder {
   /// segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
               const ImageInfo& known = {});
+  /// The same for several samples of one picture, which is decoded once, as far as any of them
+  /// needs it. The pixels are those of a decode() for each.
+  void decode(Bytes file, std::span<const CropRequest> crops, const ImageInfo& known = {});
 
   /// Alternative to decode(): copies a JPEG with everything that decode() would read into `out`.
   /// From a file with a table of its rows (`--image roi`) that is the restart segments of the crop,
@@ -106,8 +118,9 @@ class Decoder {
                               std::span<std::uint8_t> out, const ImageInfo& known = {});
 
   /// Decodes what leave_encoded() left: writes the pixels that decode() would have written. `size`
-  /// is the side of `out`.
-  void decode_left(Bytes jpeg, const EncodedSample& sample, int size, std::span<std::uint8_t> out);
+  /// is that of `out`.
+  void decode_left(Bytes jpeg, const EncodedSample& sample, ImageSize size,
+                   std::span<std::uint8_t> out);
 
   /// What draw() needs to know of an image: its header, or `known` where it has none. The size is
   /// of the stored picture; its orientation is 1 unless it is to be turned. Throws what decode()

@@ -51,6 +51,9 @@ Rect around(const Matrix& matrix, const Rect& rect);
 
 /// Size of an output picture.
 struct ImageSize {
+  constexpr ImageSize() = default;
+  constexpr ImageSize(int side) : ImageSize(side, side) {}  // NOLINT(*-explicit-*): a square
+  constexpr ImageSize(int height_in, int width_in) : height(height_in), width(width_in) {}
   int height = 0, width = 0;
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };

@@ -55,12 +55,22 @@ struct BandOptions {
   bool mixed_bits = false;        ///< take images of 8 and 16 bits together
 };
 
+/// One of several samples that are made of each image.
+struct View {
+  Augment augment = RandomResizedCrop{};
+  PixelSteps pixels = {};  ///< applied to each sample, in this order
+};
+
 struct LoaderOptions {
   std::int64_t batch_size = 64;
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
   int slots = 4;     ///< batches in memory: ready, in the making, or with the consumer; 2 or more
   Augment augment = RandomResizedCrop{};
   PixelSteps pixels = {};  ///< applied to each sample, in this order
+  /// Makes further samples of each image, each in a tensor of its own: Batch::images(1),
+  /// Batch::images(2), ... The image is read and decoded once for all of them. Each draws from a
+  /// stream of its own. They are crops, and need a crop in `augment`.
+  std::vector<View> more_views = {};
   /// Reads the objects of the samples, too: Batch::targets(). The dataset must have some.
   std::optional<TargetRules> targets = {};
   /// From this epoch on, each sample is one picture: no Mosaic, Copy-Paste or Mixup, which
@@ -129,6 +139,12 @@ struct LoaderCounters {
 
 class Loader;
 
+/// The place of a view in a slot: its images stand there one after the other.
+struct ViewPlace {
+  ImageSize size;
+  std::size_t offset = 0, image_bytes = 0;
+};
+
 /// A lease on a slot: the pixels are valid until it is destroyed, which gives the slot back (any
 /// thread). Must not outlive the Loader. Move-only.
 class Batch {
@@ -138,17 +154,25 @@ class Batch {
   ~Batch();
 
   std::int64_t size() const { return size_; }
-  int height() const { return image_.height; }  ///< of each image, in pixels
-  int width() const { return image_.width; }
+  /// The samples of each image: 1, and those of LoaderOptions::more_views.
+  std::size_t views() const { return views_.size(); }
+  /// Of each sample of a view, which must be less than views(), in pixels.
+  int height(std::size_t view = 0) const { return views_[view].size.height; }
+  int width(std::size_t view = 0) const { return views_[view].size.width; }
   int channels() const { return channels_; }  ///< 3, or as many as LoaderOptions::bands gives
   /// [size, height, width, channels], or as LoaderOptions::format says: then, the bytes of these
-  /// numbers.
-  std::span<std::uint8_t> images() const { return images_; }
+  /// numbers. Empty where there is no such view, and once the batch has been moved from.
+  std::span<std::uint8_t> images(std::size_t view = 0) const {
+    if (view >= views_.size()) return {};
+    return {slot_images_ + views_[view].offset,
+            static_cast<std::size_t>(size_) * views_[view].image_bytes};
+  }
   /// images() where LoaderOptions::format says float32; T = std::uint16_t for uint16, and for the
   /// bits of float16.
   template <class T = float>
-  std::span<T> images_as() const {
-    return {reinterpret_cast<T*>(images_.data()), images_.size() / sizeof(T)};
+  std::span<T> images_as(std::size_t view = 0) const {
+    const std::span<std::uint8_t> bytes = images(view);
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   std::span<const std::int64_t> labels() const { return labels_; }  ///< [size]
   /// Dataset sample numbers; kLeftOut where BadSamplePolicy::kLeaveOut left zeros.
@@ -174,11 +198,11 @@ class Batch {
   std::size_t slot_ = 0;
   std::uint64_t step_ = 0;
   std::int64_t size_ = 0;
-  std::span<std::uint8_t> images_;
+  std::uint8_t* slot_images_ = nullptr;
+  std::span<const ViewPlace> views_;  ///< the loader's
   std::span<const std::int64_t> labels_;
   std::span<const std::uint64_t> samples_;
   std::span<const EncodedSample> encoded_;
-  ImageSize image_ = {};
   int channels_ = 3;
   BatchTargets* targets_ = nullptr;
 };

@@ -49,6 +49,42 @@ Picture turned(const Picture& stored, int orientation) {
 
 }  // namespace
 
+TEST_CASE("decode: several crops at once have the pixels of each alone, for every kind and turn") {
+  const Augment augments[] = {RandomResizedCrop{.size = {40, 64}, .min_scale = 0.4},
+                              RandomResizedCrop{.size = 16, .max_scale = 0.05},
+                              ResizeCenterCrop{50, 44, Interpolation::kBicubic},
+                              CenterCrop{300},
+                              RandomResizedCrop{.size = 16, .max_scale = 0.05},
+                              PadCrop{.interpolation = Interpolation::kRandom}};
+  const PixelSteps none, steps = parse_pixel_steps("ColorJitter(brightness=0.4)");
+  const Picture picture = make_picture(183, 161);
+  std::vector<File> files = {make_roi(make_jpeg(picture)),
+                             make_image_file(".png", ImageSamples::of(picture)),
+                             make_image_file(".bmp", ImageSamples::of(picture))};
+  for (int turn = 1; turn <= 8; ++turn) files.push_back(make_jpeg(picture, {.orientation = turn}));
+  Decoder together, alone;
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    for (const std::size_t count : {6u, 2u, 4u}) {
+      std::vector<std::vector<std::uint8_t>> pixels(count);
+      std::vector<CropRequest> crops;
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto [height, width] = output_size(augments[i]);
+        pixels[i].resize(static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * 3);
+        crops.push_back({augments[i], i == 1 ? steps : none, SampleRandom(f, count, i), pixels[i]});
+      }
+      together.decode(files[f], crops);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::vector<std::uint8_t> expected(pixels[i].size());
+        alone.decode(files[f], crops[i].augment, crops[i].random, expected);
+        apply(crops[i].pixels, crops[i].random, output_size(augments[i]).width, expected);
+        CAPTURE(f);
+        CAPTURE(i);
+        CHECK((pixels[i] == expected));
+      }
+    }
+  }
+}
+
 TEST_CASE("decode: every EXIF orientation comes upright, unless told not to") {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     CAPTURE(orientation);

@@ -38,6 +38,12 @@ void add_weights(std::mt19937& random, int count, std::vector<std::int16_t>& wei
   weights.push_back(0);
 }
 
+/// Makes some weights negative, as those of the bicubic filter are, so that sums leave 0 to 255.
+void make_some_negative(std::mt19937& random, std::vector<std::int16_t>& weights) {
+  for (std::int16_t& weight : weights)
+    if (random() % 3 == 0) weight = static_cast<std::int16_t>(-weight / 4);
+}
+
 /// What reaches over the whole row, each of its ends, and parts of it; and a place that is black.
 struct Taps {
   std::vector<Tap> taps;
@@ -64,7 +70,7 @@ TEST_CASE("resize kernels: rows are the plain ones' for any taps, number and len
     for (int width : {1, 2, 3, 4, 5, 7, 8, 13, 31, 64, 101}) {
       for (int count = 1; count <= 18; ++count) {
         for (const std::size_t size : {1u, 2u, 5u, 16u, 33u}) {
-          const Taps taps(random, width, size);
+          Taps taps(random, width, size);
           const std::size_t in_stride = 3 * static_cast<std::size_t>(width) + random() % 5;
           const std::size_t out_stride = 3 * size + 1 + random() % 5;
           const auto rows = static_cast<std::size_t>(count);
@@ -77,11 +83,20 @@ TEST_CASE("resize kernels: rows are the plain ones' for any taps, number and len
           plain_kernels().rows(in.data(), in_stride, count, taps.taps, taps.weights.data(),
                                plain.data(), out_stride);
           // The one byte that may be written behind each row.
-          for (std::size_t y = 0; y < rows; ++y) ours[y * out_stride + 3 * size] = kUntouched;
-          CAPTURE(width);
-          CAPTURE(count);
-          CAPTURE(size);
-          CHECK((ours == plain));
+          const auto check = [&] {
+            for (std::size_t y = 0; y < rows; ++y) ours[y * out_stride + 3 * size] = kUntouched;
+            CAPTURE(width);
+            CAPTURE(count);
+            CAPTURE(size);
+            CHECK((ours == plain));
+          };
+          check();
+          make_some_negative(random, taps.weights);
+          fastest_kernels().clamped_rows(in.data(), in_stride, count, taps.taps,
+                                         taps.weights.data(), ours.data(), out_stride);
+          plain_kernels().clamped_rows(in.data(), in_stride, count, taps.taps, taps.weights.data(),
+                                       plain.data(), out_stride);
+          check();
         }
       }
     }
@@ -103,6 +118,12 @@ TEST_CASE("resize kernels: columns are the plain ones' for any number and length
         plain_kernels().column(in.data(), stride, weights.data(), count, plain.data(), bytes);
         CAPTURE(count);
         CAPTURE(bytes);
+        CHECK((ours == plain));
+        make_some_negative(random, weights);
+        fastest_kernels().clamped_column(in.data(), stride, weights.data(), count, ours.data(),
+                                         bytes);
+        plain_kernels().clamped_column(in.data(), stride, weights.data(), count, plain.data(),
+                                       bytes);
         CHECK((ours == plain));
       }
     }

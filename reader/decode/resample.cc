@@ -173,7 +173,8 @@ void Axis::add_tap(double centre, double scale, double low, double high) {
   int before = 0;
   for (const double share : shares_) {
     sum += share;
-    const int rounded = static_cast<int>(std::floor(sum * unit + 0.5));
+    const double place = sum * unit + 0.5;  // below 0 only where the bicubic filter is
+    const int rounded = static_cast<int>(bicubic_ ? std::floor(place) : place);
     weights_.push_back(static_cast<std::int16_t>(rounded - before));
     before = rounded;
   }

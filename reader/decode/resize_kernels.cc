@@ -87,12 +87,25 @@ void rows_together(const std::uint8_t* in, std::size_t in_stride, std::span<cons
       0, kNone, 3, kNone, 1, kNone, 4, kNone, 2, kNone, 5, kNone, kNone, kNone, kNone, kNone};
   // The 32-bit numbers r g b 0 become the bytes r g b 0.
   alignas(16) static constexpr std::uint8_t kGather[16] = {0, 4, 8, 12};
-  const V8 spread = hn::LoadDup128(d8, kSpread), gather = hn::LoadDup128(d8, kGather);
+  // The same for the two pixels after them.
+  alignas(16) static constexpr std::uint8_t kSpreadNext[16] = {
+      6, kNone, 9, kNone, 7, kNone, 10, kNone, 8, kNone, 11, kNone, kNone, kNone, kNone, kNone};
+  const V8 spread = hn::LoadDup128(d8, kSpread), spread_next = hn::LoadDup128(d8, kSpreadNext),
+           gather = hn::LoadDup128(d8, kGather);
   for (const Tap& tap : taps) {
     const std::uint8_t* pixel = in + std::ptrdiff_t{tap.first} * 3;
     const std::int16_t* weight = weights + tap.weights;
     Sums sums[kVectors];
-    for (int i = 0; i < tap.count; i += 2, pixel += 6, weight += 2) {
+    int i = 0;
+    for (; i + 2 < tap.count; i += 4, pixel += 12, weight += 4) {
+      const V16 pair = pairs_of(weight), next = pairs_of(weight + 2);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const V8 pixels = load_rows(pixel + v * kRows * in_stride, in_stride);
+        sums[v].add(hn::BitCast(d16, hn::TableLookupBytesOr0(pixels, spread)), pair);
+        sums[v].add(hn::BitCast(d16, hn::TableLookupBytesOr0(pixels, spread_next)), next);
+      }
+    }
+    if (i < tap.count) {
       const V16 pair = pairs_of(weight);
       for (std::size_t v = 0; v < kVectors; ++v) {
         const V8 pixels = load_rows(pixel + v * kRows * in_stride, in_stride);

@@ -385,6 +385,7 @@ std::vector<const PackOption*> pack_options(OptionTaker taker) {
       {OptionTaker::kWriter,
        {{kLimits, kBands, kDecode, kImages, kShards},
         {"format", "overwrite", "jobs", "classes", "split", "deduplicate", "max_rejects"}}},
+      {OptionTaker::kCheck, {{kSource, kLimits, kBands}, {"jobs", "memory", "include", "exclude"}}},
       {OptionTaker::kIndex,
        {{kBands},
         {"overwrite", "jobs", "classes", "fields", "targets", "target_classes", "target_keypoints",

@@ -27,6 +27,7 @@ enum class OptionTaker : std::uint8_t {
   kVerify,  ///< also repair: what the manifest does not record
   kWriter,  ///< DatasetWriter
   kIndex,   ///< adopt()
+  kCheck,   ///< check()
 };
 std::vector<const PackOption*> pack_options(OptionTaker taker);
 

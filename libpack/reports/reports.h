@@ -8,6 +8,7 @@
 #include "formats/dataset_card.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/analysis/summary.h"
+#include "packhorse/checking/check.h"
 #include "packhorse/formats/export_index.h"
 #include "packhorse/packing/copy.h"
 #include "packhorse/packing/pack.h"
@@ -54,6 +55,15 @@ ReportJson to_json(const PackReport& report);
 ReportJson to_json(const DuplicateGroup& group);
 /// What `packhorse pack --status --json` prints.
 ReportJson to_json(const PackStatus& status);
+
+/// What `packhorse check --json` prints.
+ReportJson to_json(const CheckReport& report);
+/// The same for code scanners, as SARIF 2.1.0: a result for each example.
+ReportJson to_sarif(const CheckReport& report);
+/// The same as commands of GitHub's workflows, "::warning file=...::...": a line for each example.
+std::string github_text(const CheckReport& report);
+/// "37 images are turned by their EXIF orientation".
+std::string words_of(const CheckFinding& finding);
 
 /// One JSON object a line: {"event": "reject" | "skip" | "duplicate", ...}. What --log writes.
 std::string pack_log_text(const PackReport& report);

@@ -24,7 +24,7 @@ from .augment import (
 from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader, TargetBatch, ViewsBatch
-from .packing import copy, export_index, index, inspect, pack, unpack, verify
+from .packing import check, copy, export_index, index, inspect, pack, unpack, verify
 from .pixel_steps import ColorJitter, PhotometricDistort, RandomErasing
 from .remote import configure_remote, remote_counters
 from .targets import TargetRules, Targets
@@ -58,6 +58,7 @@ __all__ = [
     "Targets",
     "ViewsBatch",
     "Writer",
+    "check",
     "configure_remote",
     "copy",
     "errors",

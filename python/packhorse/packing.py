@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from . import remote
-from ._options import IndexOptions, PackOptions, Path, VerifyOptions, takes
+from ._options import CheckOptions, IndexOptions, PackOptions, Path, VerifyOptions, takes
 from ._program import program
 from .errors import RejectedError, UnsupportedError
-from .reports import CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
+from .reports import CheckReport, CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
 
 if TYPE_CHECKING:
     from typing import Unpack  # since Python 3.11
@@ -83,6 +83,32 @@ def verify(
     arguments = os.fsencode(dataset), level, subset or "", _bytes(against), options, os.fsencode(program()), progress
     text, problem, advice = _native(dataset, against).verify(*arguments)
     return VerifyReport.of(json.loads(text), problem=problem, advice=advice)
+
+
+@takes(CheckOptions)
+def check(
+    source: Path,
+    *,
+    decode: str = "sample",
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    examples: int = 3,
+    progress: Progress | None = None,
+    **options: Unpack[CheckOptions],
+) -> CheckReport:
+    """Says what will go wrong in training with a source of images, as `packhorse check` does: damage, labels that
+    contradict each other, the same image in train and val, boxes of no size. Nothing is changed.
+
+        report = packhorse.check("photos")
+        print(report)
+
+    source    whatever pack() reads; the options that say how are those of pack()
+    decode    which images: "headers" for none, "sample" until the share of bad ones is known within 1 %, "all"
+    select    only findings whose codes begin so: ["PH5"]; `ignore`: all but those
+    examples  of each finding; 0 = all"""
+    codes = [[given] if isinstance(given, str) else list(given) for given in (select, ignore)]
+    text = _native(source).check(os.fsencode(source), decode, *codes, examples, options, progress)
+    return CheckReport.of(json.loads(text))
 
 
 def inspect(dataset: Path) -> InspectReport:

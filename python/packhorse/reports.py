@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 
@@ -112,6 +113,60 @@ class VerifyReport(_Report):
     def of(cls, json: dict[str, Any], **more: Any) -> VerifyReport:
         findings = [Finding(**finding) for finding in json["findings"]]
         return super().of(json, findings=findings, **json["checked"], **more)
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """Something that will go wrong with `count` samples, classes or splits: docs/check.md explains the codes."""
+
+    code: str
+    severity: str
+    family: str
+    count: int
+    message: str
+    why: str
+    remedy: str
+    examples: list[dict[str, str]]
+
+    def __str__(self) -> str:
+        lines = [f"{self.code} {self.severity}: {self.message}"]
+        lines += [f"      {': '.join(filter(None, (one['path'], one['detail'])))}" for one in self.examples]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, repr=False)
+class CheckReport(_Report):
+    """What will go wrong with a source. print(report) shows the findings, a notebook a table of them."""
+
+    samples: int
+    classes: int
+    objects: int
+    looked_at: int
+    decoded: int
+    errors: int
+    warnings: int
+    notes: list[str]
+    findings: list[CheckFinding]
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> CheckReport:
+        return super().of(json, findings=[CheckFinding(**finding) for finding in json["findings"]], **more)
+
+    @property
+    def ok(self) -> bool:
+        """There is no error; there may be warnings."""
+        return self.errors == 0
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings)) or f"nothing found in {self.samples} samples"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            f"<tr><td>{one.code}<td>{one.severity}<td>{escape(one.message)}<td>"
+            + "<br>".join(escape(f"{example['path']} {example['detail']}".strip()) for example in one.examples)
+            for one in self.findings
+        ]
+        return f"<table><tr><th>code<th>severity<th>finding<th>examples{''.join(rows)}</table>"
 
 
 @dataclass(frozen=True, repr=False)

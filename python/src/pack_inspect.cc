@@ -3,6 +3,7 @@
 #include "others_run.h"
 #include "pack_bindings.h"
 #include "packhorse/base/error.h"
+#include "packhorse/checking/check.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "reports/reports.h"
 #include "watched_call.h"
@@ -73,6 +74,23 @@ Verified call_verify(const nb::bytes& dataset, const std::string& level, const s
   });
 }
 
+std::string call_check(const nb::bytes& source, const std::string& decode,
+                       const std::vector<std::string>& select,
+                       const std::vector<std::string>& ignore, std::size_t examples,
+                       const nb::dict& values, const nb::object& progress) {
+  CheckOptions options{.source = pack_options_of(given_options(values, OptionTaker::kCheck)),
+                       .depth = parse_check_depth(decode),
+                       .select = select,
+                       .ignore = ignore,
+                       .examples = examples};
+  const fs::path path = path_of(source);
+  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+    const CheckReport report = check(path, options, &done, stop);
+    if (report.stopped) throw Error(ErrorKind::kInterrupted, "stopped before the end", path);
+    return json_text(to_json(report));
+  });
+}
+
 std::string call_inspect(const nb::bytes& dataset) {
   const fs::path path = path_of(dataset);
   const OthersRun others_run;
@@ -85,6 +103,19 @@ void bind_inspect(nb::module_& module) {
   module.def("verify", &call_verify, "dataset"_a, "level"_a, "subset"_a, "against"_a, "given"_a,
              "program"_a, "progress"_a.none(),
              "Verifies a dataset: the report's JSON, what is wrong, advice");
+  module.def("check", &call_check, "source"_a, "decode"_a, "select"_a, "ignore"_a, "examples"_a,
+             "given"_a, "progress"_a.none(), "Says what will go wrong with a source, as JSON");
+  module.def(
+      "check_rules",
+      [] {
+        nb::list rules;
+        for (const CheckRule& rule : check_rules())
+          rules.append(nb::make_tuple(std::string(rule.code), std::string(name_of(rule.severity)),
+                                      std::string(family_of(rule.code)), std::string(rule.several),
+                                      std::string(rule.why), spelled(rule.remedy)));
+        return rules;
+      },
+      "All codes: what scripts/options makes");
   module.def("inspect", &call_inspect, "dataset"_a, "Describes a dataset, as JSON");
 }
 

@@ -43,7 +43,8 @@ void bind_options(nb::module_& module) {
                  {"pack", OptionTaker::kPack},
                  {"verify", OptionTaker::kVerify},
                  {"writer", OptionTaker::kWriter},
-                 {"index", OptionTaker::kIndex}}) {
+                 {"index", OptionTaker::kIndex},
+                 {"check", OptionTaker::kCheck}}) {
           nb::list rows;
           for (const PackOption* option : pack_options(taker))
             rows.append(described(*option, option->text({})));

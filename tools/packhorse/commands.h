@@ -7,6 +7,7 @@ namespace packhorse {
 
 std::unique_ptr<program::Command> make_bench_command();
 std::unique_ptr<program::Command> make_cache_command();
+std::unique_ptr<program::Command> make_check_command();
 std::unique_ptr<program::Command> make_copy_command();
 std::unique_ptr<program::Command> make_diff_command();
 std::unique_ptr<program::Command> make_duplicates_command();

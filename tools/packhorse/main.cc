@@ -22,6 +22,7 @@ std::string version_text() {
 
 constexpr packhorse::program::CommandKind kCommands[] = {
     {"pack", "Pack a folder of images into shards", packhorse::make_pack_command},
+    {"check", "Say what will go wrong in training, before it does", packhorse::make_check_command},
     {"inspect", "Describe, list and verify a packed dataset", packhorse::make_inspect_command},
     {"repair", "Replace damaged files of a packed dataset", packhorse::make_repair_command},
     {"stats", "Compute mean, standard deviation and class weights for training",

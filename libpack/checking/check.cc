@@ -1,0 +1,392 @@
+#include "packhorse/checking/check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/ascii.h"
+#include "base/choices.h"
+#include "base/hash.h"
+#include "base/option.h"
+#include "base/parallel.h"
+#include "base/permutation.h"
+#include "base/printable.h"
+#include "base/resources.h"
+#include "base/stop.h"
+#include "checking/finding_log.h"
+#include "checking/sample_look.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packing/select.h"
+#include "sources/source.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kAtOnce = 64;         // samples that a thread takes
+constexpr std::uint64_t kFirstRound = 384;  // images decoded before their share is estimated
+constexpr double kWantedShare = 0.01;
+constexpr std::uint64_t kDecodeKey = 0x636865636b;  // "check": which images are decoded
+constexpr std::uint64_t kFewSamples = 5, kUnbalanced = 100;
+constexpr std::uint64_t kSmallFile = 1u << 20, kManyFiles = 1000, kManyInFolder = 50'000;
+
+/// Half of the width of Wilson's interval (95 %) for a share of `failed` in `n`.
+double uncertainty(double failed, double n) {
+  constexpr double kZ = 1.96, kZ2 = kZ * kZ;
+  const double share = failed / n;
+  return kZ / (n + kZ2) * std::sqrt(share * (1 - share) * n + kZ2 / 4);
+}
+
+std::string with_advice(const std::string& what, const std::string& advice) {
+  return spelled(advice.empty() ? what : what + "; " + advice);
+}
+
+class Checker {
+ public:
+  Checker(const fs::path& path, const CheckOptions& options, Progress& progress)
+      : path_(path), options_(options), progress_(progress), log_(options_) {
+    packing_ = options.source;
+    packing_.image = "original";
+    packing_.decode = options.depth == CheckDepth::kAll;
+    if (!packing_.list.memory)
+      packing_.list.memory = std::make_shared<EntryMemory>(packing_.memory, packing_.list.scratch);
+  }
+
+  CheckReport run() {
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (open()) look_at_all();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      report_.stopped = true;
+    }
+    report_.findings = log_.findings();
+    report_.looked_at = totals_.looked_at;
+    report_.decoded = totals_.decoded;
+    report_.objects = totals_.objects;
+    report_.object_classes = totals_.objects_of_class.size();
+    report_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(report_);
+  }
+
+ private:
+  /// Lists the source. Returns false when it cannot be read, which is a finding then.
+  bool open() try {
+    ListOptions list = packing_.list;
+    list.stop = current_stop();
+    list.exclude = packing_.select.exclude;
+    source_ = open_source(path_, packing_.source_kind, list);
+    report_.taken_for = kind_of();
+    listing_ = list_source(*source_, list);
+    if (!packing_.select.empty())
+      select(*source_, listing_, packing_.select, progress_, current_stop());
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted || !exists()) throw;
+    log_.add("PH001", printable(path_.native()), with_advice(error.what(), error.advice()));
+    return false;
+  }
+
+  bool exists() const {
+    std::error_code ignored;
+    return is_url(path_.native()) || fs::exists(path_, ignored);
+  }
+
+  std::string kind_of() const {
+    if (!packing_.source_kind.empty()) return packing_.source_kind;
+    for (const SourceKind& kind : all_sources())
+      if (is_source(kind, path_)) return std::string(kind.name);
+    return {};
+  }
+
+  void look_at_all() {
+    report_.detected = listing_.detected;
+    for (const std::string& note : listing_.notes) report_.notes.push_back(spelled(note));
+    report_.classes = listing_.classes.size();
+    for (const SplitListing& split : listing_.splits) {
+      report_.splits.push_back({split.split, split.entries.size()});
+      report_.samples += split.entries.size();
+      for (std::size_t i = 0; i < split.entries.size(); ++i)
+        report_.bytes += split.entries.size_of(i);
+    }
+    progress_.total_samples = report_.samples;
+    look_at_listing();
+    look_at_classes();
+    look_at_names();
+    look_at_storage();
+    look_at_samples();
+    if (options_.depth == CheckDepth::kSample) decode_some();
+    look_at_copies();
+    look_at_object_classes();
+  }
+
+  void look_at_listing() {
+    for (const Doubt& doubt : listing_.doubts)
+      if (!packing_.list.allow_odd_classes)
+        log_.add(rule_of(doubt.kind), {}, with_advice(doubt.what, doubt.advice));
+    for (const SplitListing& split : listing_.splits) {
+      const std::string folder = split.prefix().empty() ? "" : printable(split.prefix()) + '/';
+      for (const Reject& reject : split.rejects)
+        log_.add(rule_of(reject.code), folder + reject.path, reject.reason);
+      for (const Skip& skip : split.skips)
+        log_.add("PH124", folder + skip.path, std::string(skip.rule));
+    }
+    for (const Skip& skip : listing_.skips) log_.add("PH124", skip.path, std::string(skip.rule));
+  }
+
+  std::string class_name(std::size_t label) const { return printable(listing_.classes[label]); }
+
+  void look_at_classes() {
+    const std::size_t classes = listing_.classes.size();
+    if (classes == 0) return;
+    std::vector<std::uint64_t> all(classes);
+    std::vector<std::vector<std::uint64_t>> by_split;
+    for (const SplitListing& split : listing_.splits) {
+      auto& counts = by_split.emplace_back(classes);
+      for (std::size_t i = 0; i < split.entries.size(); ++i) {
+        const auto label = static_cast<std::size_t>(split.entries.label_of(i));
+        if (label >= classes) continue;
+        ++counts[label];
+        ++all[label];
+      }
+    }
+    if (classes > 1) look_at_balance(all);
+    look_at_splits(by_split);
+    look_at_numbers();
+  }
+
+  void look_at_balance(const std::vector<std::uint64_t>& all) {
+    const std::uint64_t largest = *std::ranges::max_element(all);
+    for (std::size_t label = 0; label < all.size(); ++label) {
+      if (all[label] == 0) continue;
+      const std::string detail =
+          std::to_string(all[label]) + " of at most " + std::to_string(largest);
+      if (all[label] < kFewSamples)
+        log_.add("PH405", class_name(label), detail);
+      else if (all[label] * kUnbalanced < largest)
+        log_.add("PH404", class_name(label), detail);
+    }
+  }
+
+  void look_at_splits(const std::vector<std::vector<std::uint64_t>>& by_split) {
+    const auto train = std::ranges::find(listing_.splits, "train", &SplitListing::split);
+    if (train == listing_.splits.end()) return;
+    const auto& trained = by_split[static_cast<std::size_t>(train - listing_.splits.begin())];
+    for (std::size_t s = 0; s < listing_.splits.size(); ++s) {
+      const SplitListing& split = listing_.splits[s];
+      if (split.entries.size() == 0) continue;
+      for (std::size_t label = 0; label < trained.size(); ++label)
+        if (trained[label] > 0 && by_split[s][label] == 0)
+          log_.add("PH505", class_name(label), "not in " + printable(split.split));
+    }
+  }
+
+  void look_at_numbers() {
+    std::vector<long> values;
+    for (const std::string& name : listing_.classes) {
+      long value = 0;
+      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+      if (error != std::errc() || end != name.data() + name.size()) return;
+      values.push_back(value);
+    }
+    for (std::size_t label = 0; label < values.size(); ++label)
+      if (values[label] != static_cast<long>(label) && values.front() == 0)
+        log_.add("PH407", class_name(label), "its label is " + std::to_string(label));
+  }
+
+  void look_at_names() {
+    if (!log_.wants(check_rule("PH302"))) return;
+    for (const SplitListing& split : listing_.splits) {
+      std::unordered_set<std::uint64_t> names;
+      names.reserve(split.entries.size());
+      for (std::size_t i = 0; i < split.entries.size(); ++i) {
+        obey_stop();
+        if (!names.insert(xxh3(as_bytes(lower_case(split.entries.path_of(i))))).second)
+          log_.add("PH302", shown_path(split, i));
+      }
+    }
+  }
+
+  void look_at_storage() {
+    if (report_.taken_for != "folder" || report_.samples < kManyFiles) return;
+    const std::uint64_t mean = report_.bytes / report_.samples;
+    if (mean < kSmallFile)
+      log_.add("PH801", printable(path_.native()),
+               std::to_string(report_.samples) + " files of " + std::to_string(mean) +
+                   " bytes on average");
+    for (const SplitListing& split : listing_.splits) {
+      std::unordered_map<std::string, std::uint64_t> files;
+      for (std::size_t i = 0; i < split.entries.size(); ++i)
+        ++files[std::string(split.entries.directory_of(i))];
+      for (const auto& [folder, count] : files) {
+        if (count <= kManyInFolder) continue;
+        const std::string& prefix = split.prefix();
+        log_.add("PH802", printable(prefix.empty() ? folder : prefix + '/' + folder),
+                 std::to_string(count) + " files");
+      }
+    }
+  }
+
+  int jobs() const { return packing_.jobs > 0 ? packing_.jobs : available_cpus(); }
+
+  /// Calls visit(look, entry) for the entries entry_of(0), entry_of(1), ... of a split.
+  template <class EntryOf, class Visit>
+  void for_each(std::uint32_t split, std::size_t count, const EntryOf& entry_of,
+                const Visit& visit) {
+    run_batches(jobs(), count, kAtOnce, [&](std::size_t begin, std::size_t end) {
+      SampleLook look(*source_, listing_, split, packing_, log_);
+      const auto keep = [&] {
+        const std::scoped_lock lock(mutex_);
+        totals_.objects_of_class.resize(
+            std::max(totals_.objects_of_class.size(), look.totals.objects_of_class.size()));
+        totals_.add(look.totals);
+        seen_.insert(seen_.end(), look.seen.begin(), look.seen.end());
+      };
+      try {
+        for (std::size_t i = begin; i < end; ++i) visit(look, entry_of(i));
+      } catch (...) {  // a stop: what was seen counts
+        keep();
+        throw;
+      }
+      keep();
+    });
+  }
+
+  void look_at_samples() {
+    for (std::uint32_t s = 0; s < listing_.splits.size(); ++s)
+      for_each(
+          s, listing_.splits[s].entries.size(), [](std::size_t i) { return i; },
+          [&](SampleLook& look, std::size_t entry) {
+            look.look(entry);
+            ++progress_.samples;
+          });
+  }
+
+  /// Decodes images at random, in each split, until the share of those that fail is known.
+  void decode_some() {
+    for (std::uint32_t s = 0; s < listing_.splits.size(); ++s) {
+      const std::size_t all = listing_.splits[s].entries.size();
+      const Permutation order(all, kDecodeKey);
+      const SampleTotals before = totals_;
+      for (std::size_t done = 0, round = kFirstRound; done < all; round = done) {
+        const std::size_t count = std::min(round, all - done);
+        for_each(
+            s, count, [&](std::size_t i) { return order(done + i); },
+            [](SampleLook& look, std::size_t entry) { look.decode(entry); });
+        done += count;
+        const auto decoded = static_cast<double>(totals_.decoded - before.decoded);
+        const auto failed = static_cast<double>(totals_.failed - before.failed);
+        if (decoded > 0 && uncertainty(failed, decoded) <= kWantedShare) break;
+      }
+    }
+  }
+
+  /// Finds identical files.
+  void look_at_copies() {
+    std::ranges::sort(seen_, {}, [](const SeenSample& one) {
+      return std::tuple(one.hash, one.size, one.split, one.entry);
+    });
+    const auto same = [](const SeenSample& a, const SeenSample& b) {
+      return a.hash == b.hash && a.size == b.size;
+    };
+    for (auto begin = seen_.begin(); begin != seen_.end();) {
+      const auto end =
+          std::find_if_not(begin, seen_.end(), [&](const auto& one) { return same(one, *begin); });
+      if (end - begin > 1) add_copies({begin, end});
+      begin = end;
+    }
+  }
+
+  void add_copies(const std::vector<SeenSample>& group) {
+    bool splits = false, classes = false;
+    const auto label_of = [&](const SeenSample& one) {
+      return listing_.splits[one.split].entries.label_of(one.entry);
+    };
+    for (const SeenSample& one : group) {
+      splits = splits || one.split != group.front().split;
+      classes = classes || (!listing_.classes.empty() && label_of(one) != label_of(group.front()));
+    }
+    constexpr std::size_t kShown = 3;
+    std::string others;
+    for (std::size_t i = 1; i < std::min(group.size(), kShown); ++i)
+      others +=
+          (i == 1 ? "= " : ", ") + shown_path(listing_.splits[group[i].split], group[i].entry);
+    if (group.size() > kShown) others += " and " + std::to_string(group.size() - kShown) + " more";
+    const std::string path = shown_path(listing_.splits[group.front().split], group.front().entry);
+    if (splits) log_.add("PH501", path, others);
+    if (classes) log_.add("PH403", path, others);
+    if (!splits && !classes) log_.add("PH506", path, others);
+  }
+
+  void look_at_object_classes() {
+    for (const TargetRecord& target : listing_.targets) {
+      if (target.kind != kObjectsTarget) continue;
+      for (std::size_t i = 0; i < totals_.objects_of_class.size(); ++i)
+        if (totals_.objects_of_class[i] == 0) log_.add("PH608", printable(target.classes[i]));
+    }
+  }
+
+  const fs::path path_;
+  const CheckOptions& options_;
+  Progress& progress_;
+  FindingLog log_;
+  PackOptions packing_;
+  std::unique_ptr<Source> source_;
+  Listing listing_;
+  CheckReport report_;
+  std::mutex mutex_;  ///< guards what follows
+  SampleTotals totals_;
+  std::vector<SeenSample> seen_;
+};
+
+}  // namespace
+
+CheckDepth parse_check_depth(std::string_view name) {
+  static constexpr std::pair<std::string_view, CheckDepth> kDepths[] = {
+      {"headers", CheckDepth::kHeaders},
+      {"sample", CheckDepth::kSample},
+      {"all", CheckDepth::kAll}};
+  std::vector<std::string> names;
+  for (const auto& [one, depth] : kDepths) {
+    if (one == name) return depth;
+    names.emplace_back(one);
+  }
+  throw Error(ErrorKind::kUsage, opt("decode") + " cannot be '" + printable(name) + "'", {},
+              choice_advice(std::string(name), names));
+}
+
+void CheckOptions::validate() const {
+  source.limits.validate();
+  for (const auto* list : {&select, &ignore}) {
+    for (const std::string& beginning : *list) {
+      const bool begins = std::ranges::any_of(
+          check_rules(), [&](const CheckRule& rule) { return rule.code.starts_with(beginning); });
+      if (beginning.empty() || !begins)
+        throw Error(ErrorKind::kUsage,
+                    "no finding has a code that begins with '" + printable(beginning) + "'", {},
+                    "give codes such as PH501, or their beginnings, such as PH5");
+    }
+  }
+}
+
+std::uint64_t CheckReport::count(Severity severity) const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      findings, [&](const CheckFinding& finding) { return finding.rule->severity == severity; }));
+}
+
+CheckReport check(const fs::path& path, const CheckOptions& options, Progress* progress,
+                  std::stop_token stop) {
+  const StopScope scope(stop);
+  options.validate();
+  Progress unseen;
+  return Checker(path, options, progress != nullptr ? *progress : unseen).run();
+}
+
+}  // namespace packhorse

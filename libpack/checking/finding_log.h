@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checking/rules.h"
+
+namespace packhorse {
+
+/// Counts findings, and keeps the first examples of each by path: the same for any number of
+/// threads. Thread-safe.
+class FindingLog {
+ public:
+  /// `options` must outlive it.
+  explicit FindingLog(const CheckOptions& options) : options_(options) {}
+
+  /// Whether findings of this rule are wanted.
+  bool wants(const CheckRule& rule) const;
+  void add(const CheckRule& rule, std::string path, std::string detail = {});
+  void add(std::string_view code, std::string path, std::string detail = {}) {
+    add(check_rule(code), std::move(path), std::move(detail));
+  }
+  /// The most severe first, then by code. To be called once.
+  std::vector<CheckFinding> findings();
+
+ private:
+  void keep_first(std::vector<CheckFinding::Example>& examples) const;
+  const CheckOptions& options_;
+  std::mutex mutex_;
+  std::map<std::string_view, CheckFinding> by_code_;
+};
+
+}  // namespace packhorse

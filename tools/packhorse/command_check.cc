@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include "base/option.h"
+#include "base/printable.h"
+#include "commands.h"
+#include "common/checks.h"
+#include "common/options.h"
+#include "common/remote.h"
+#include "common/terminal.h"
+#include "help/help_text.h"
+#include "packhorse/base/error.h"
+#include "packhorse/checking/check.h"
+#include "reports/reports.h"
+#include "sources/source.h"
+
+namespace packhorse {
+
+namespace {
+
+using program::count_text;
+using program::with_commas;
+
+std::string counted(std::uint64_t n, const std::string& one, const std::string& several) {
+  return with_commas(n) + " " + (n == 1 ? one : several);
+}
+
+/// What the source is, before what is found in it.
+std::string source_text(const std::string& source, const CheckReport& report) {
+  if (report.taken_for.empty()) return {};
+  std::string text = printable(source) + ": " + counted(report.samples, "image", "images");
+  if (report.classes > 0 && report.objects == 0)
+    text += ", " + counted(report.classes, "class", "classes");
+  if (report.objects > 0)
+    text += fmt::format(", {} of {}", counted(report.objects, "object", "objects"),
+                        counted(report.object_classes, "class", "classes"));
+  text += fmt::format(", {}, read as {}", program::bytes_text(report.bytes), report.taken_for);
+  if (!report.detected.empty()) text += " (" + printable_text(report.detected) + ")";
+  text += "\n";
+  if (report.splits.size() > 1) {
+    std::string splits;
+    for (const CheckReport::Split& split : report.splits)
+      splits +=
+          (splits.empty() ? "" : ", ") + printable(split.split) + " " + with_commas(split.samples);
+    text += "splits: " + splits + "\n";
+  }
+  for (const std::string& note : report.notes) text += "note: " + printable_text(note) + "\n";
+  return text;
+}
+
+std::string finding_text(const CheckFinding& finding) {
+  std::string text = fmt::format("{} {}: {}\n", finding.rule->code, name_of(finding.rule->severity),
+                                 words_of(finding));
+  for (const CheckFinding::Example& example : finding.examples) {
+    const bool both = !example.path.empty() && !example.detail.empty();
+    text += "      " + example.path + (both ? ": " : "") + printable_text(example.detail) + "\n";
+  }
+  if (finding.count > finding.examples.size())
+    text +=
+        fmt::format("      and {} more\n", with_commas(finding.count - finding.examples.size()));
+  return text;
+}
+
+std::string summary_text(const CheckReport& report) {
+  const std::uint64_t errors = report.count(Severity::kError);
+  const std::uint64_t warnings = report.count(Severity::kWarning);
+  const std::uint64_t notes = report.count(Severity::kNote);
+  std::string text = report.findings.empty()
+                         ? "nothing found"
+                         : fmt::format("{}, {}, {}", count_text(errors, "error"),
+                                       count_text(warnings, "warning"), count_text(notes, "note"));
+  text += fmt::format("; looked at {} of {}, decoded {}\n", with_commas(report.looked_at),
+                      counted(report.samples, "image", "images"), with_commas(report.decoded));
+  if (!report.findings.empty())
+    text += fmt::format("what a code means, and what to do: packhorse check --explain {}\n",
+                        report.findings.front().rule->code);
+  return text;
+}
+
+std::string to_words(const std::string& source, const CheckReport& report) {
+  std::string text = source_text(source, report);
+  for (const CheckFinding& finding : report.findings) text += finding_text(finding);
+  return text + summary_text(report);
+}
+
+class CommandCheck final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app_ = &app;
+    app.add_option("source", source_, "What `packhorse pack` would be given")->required();
+    app.add_option("--decode", depth_,
+                   "Which images are decoded: headers: none; sample: some at random, until the "
+                   "share of those that fail is known within 1 %; all")
+        ->check(program::one_of({"headers", "sample", "all"}))
+        ->capture_default_str();
+    app.add_option("--select", options_.select, "Only findings whose codes begin so, e.g. PH5")
+        ->type_name("CODE")
+        ->delimiter(',');
+    app.add_option("--ignore", options_.ignore, "No findings whose codes begin so")
+        ->type_name("CODE")
+        ->delimiter(',');
+    app.add_flag("--all", all_, "Show every sample of each finding, not only three");
+    app.add_option("--output-format", format_,
+                   "text; json; sarif, for code scanners; github, for annotations in a workflow")
+        ->check(program::one_of({"text", "json", "sarif", "github"}))
+        ->capture_default_str();
+    app.add_flag("--json", json_, "The same as --output-format json");
+    app.add_flag("--exit-zero", exit_zero_, "Exit with 0 even if errors are found, instead of 3");
+    add_explain(app);
+    program::add_quiet(app, quiet_, program::kProgress);
+    for (const PackOption* option : pack_options(OptionTaker::kCheck))
+      table_.declare(app, *option, option->group == OptionGroup::kRun ? "" : "Source");
+    remote_.setup(app);
+    help::show_as_usual(app, {"--decode", "--select", "--ignore", "--all", "--output-format",
+                              "--json", "--exit-zero", "--explain", "--labels", "--targets",
+                              "--exclude", "--jobs", "--quiet"});
+    app.footer(
+        "Examples:\n"
+        "  packhorse check photos\n"
+        "  packhorse check photos --decode all --all --ignore PH201\n"
+        "  packhorse check coco --output-format sarif > findings.sarif\n\n"
+        "The source is read as `packhorse pack` reads it, and nothing is changed. Exit status 3 "
+        "means that errors\nwere found.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    if (!explained_.empty()) return explain();
+    set_options(options_.source, table_.given());
+    options_.depth = parse_check_depth(depth_);
+    options_.examples = all_ ? 0 : 3;
+    remote_.enable({source_}, may_name_urls(source_));
+    Progress progress;
+    CheckReport report;
+    {
+      const program::ProgressLine line(progress, "checking", quiet_);
+      report = check(source_, options_, &progress, stop);
+    }
+    fmt::print("{}", shown(report));
+    if (report.stopped)
+      throw Error(ErrorKind::kInterrupted, "stopped before everything was looked at", source_);
+    const bool failed = report.count(Severity::kError) > 0 && !exit_zero_;
+    return failed ? program::kDamage : program::kDone;
+  }
+
+ private:
+  void add_explain(CLI::App& app) {
+    const auto take = [this](const std::string& code) {
+      explained_ = code;
+      for (CLI::Option* option : app_->get_options()) option->required(false);
+    };
+    app.add_option_function<std::string>("--explain", take,
+                                         "Only say what a code means, and what to do: PH501, or "
+                                         "all of them")
+        ->type_name("CODE");
+  }
+
+  std::string shown(const CheckReport& report) const {
+    if (json_ || format_ == "json") return json_text(to_json(report));
+    if (format_ == "sarif") return json_text(to_sarif(report));
+    if (format_ == "github") return github_text(report);
+    return to_words(source_, report);
+  }
+
+  int explain() const {
+    if (explained_ == "all") {
+      for (const CheckRule& rule : check_rules())
+        fmt::print("{} {:<8} {}\n", rule.code, name_of(rule.severity), rule.several);
+      return program::kDone;
+    }
+    const CheckRule* const rule = find_check_rule(explained_);
+    if (rule == nullptr)
+      throw Error(ErrorKind::kUsage, "there is no code '" + printable(explained_) + "'", {},
+                  "packhorse check --explain all lists them");
+    fmt::print("{} {}: {}\n\n{}\n\nWhat to do: {}.\n", rule->code, name_of(rule->severity),
+               rule->several, rule->why, spelled(rule->remedy));
+    return program::kDone;
+  }
+
+  std::string source_, explained_, depth_ = "sample", format_ = "text";
+  CheckOptions options_;
+  program::TableOptions table_;
+  program::RemoteArguments remote_;
+  CLI::App* app_ = nullptr;
+  bool all_ = false, json_ = false, exit_zero_ = false, quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_check_command() { return std::make_unique<CommandCheck>(); }
+
+}  // namespace packhorse

@@ -1,6 +1,7 @@
 #include "packhorse/checking/check.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -33,6 +34,7 @@ constexpr std::size_t kAtOnce = 64;         // samples that a thread takes
 constexpr std::uint64_t kFirstRound = 384;  // images decoded before their share is estimated
 constexpr double kWantedShare = 0.01;
 constexpr std::uint64_t kDecodeKey = 0x636865636b;  // "check": which images are decoded
+constexpr int kLikeness = 6;                        // bits
 constexpr std::uint64_t kFewSamples = 5, kUnbalanced = 100;
 constexpr std::uint64_t kSmallFile = 1u << 20, kManyFiles = 1000, kManyInFolder = 50'000;
 
@@ -124,6 +126,7 @@ class Checker {
     look_at_samples();
     if (options_.depth == CheckDepth::kSample) decode_some();
     look_at_copies();
+    if (listing_.splits.size() > 1) look_at_likenesses();
     look_at_object_classes();
   }
 
@@ -248,6 +251,7 @@ class Checker {
             std::max(totals_.objects_of_class.size(), look.totals.objects_of_class.size()));
         totals_.add(look.totals);
         seen_.insert(seen_.end(), look.seen.begin(), look.seen.end());
+        pictures_.insert(pictures_.end(), look.pictures.begin(), look.pictures.end());
       };
       try {
         for (std::size_t i = begin; i < end; ++i) visit(look, entry_of(i));
@@ -325,6 +329,48 @@ class Checker {
     if (!splits && !classes) log_.add("PH506", path, others);
   }
 
+  /// Finds pictures of one split that look like those of another. Both hashes must be near: one
+  /// alone is near by chance too often.
+  void look_at_likenesses() {
+    std::ranges::sort(pictures_, {}, [](const SeenPicture& one) {
+      return std::tuple(one.hashes.brightness, one.split, one.entry);
+    });
+    std::vector<std::uint64_t> hashes;
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < pictures_.size(); ++i) {
+      if (!hashes.empty() && hashes.back() == pictures_[i].hashes.brightness) continue;
+      hashes.push_back(pictures_[i].hashes.brightness);
+      begins.push_back(i);
+    }
+    begins.push_back(pictures_.size());
+    const auto compare = [&](std::size_t a, std::size_t b) {
+      for (std::size_t i = begins[a]; i < begins[a + 1]; ++i)
+        for (std::size_t j = a == b ? i + 1 : begins[b]; j < begins[b + 1]; ++j)
+          if (add_likeness(pictures_[i], pictures_[j])) break;
+    };
+    for (std::size_t i = 0; i < hashes.size(); ++i) compare(i, i);
+    for (const auto& [a, b] : near_pairs(hashes, kLikeness, jobs())) compare(a, b);
+  }
+
+  /// Returns whether it is one.
+  bool add_likeness(const SeenPicture& a, const SeenPicture& b) {
+    if (a.split == b.split || std::popcount(a.hashes.steepness ^ b.hashes.steepness) > kLikeness ||
+        is_copy(a, b))
+      return false;
+    log_.add("PH502", shown_path(listing_.splits[a.split], a.entry),
+             "~ " + shown_path(listing_.splits[b.split], b.entry));
+    return true;
+  }
+
+  bool is_copy(const SeenPicture& a, const SeenPicture& b) const {
+    const auto bytes_of = [&](const SeenPicture& one) {
+      Input input;
+      source_->read(listing_.splits[one.split], one.entry, input);
+      return std::move(input.bytes);
+    };
+    return bytes_of(a) == bytes_of(b);
+  }
+
   void look_at_object_classes() {
     for (const TargetRecord& target : listing_.targets) {
       if (target.kind != kObjectsTarget) continue;
@@ -344,6 +390,7 @@ class Checker {
   std::mutex mutex_;  ///< guards what follows
   SampleTotals totals_;
   std::vector<SeenSample> seen_;
+  std::vector<SeenPicture> pictures_;
 };
 
 }  // namespace

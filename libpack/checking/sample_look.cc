@@ -42,23 +42,40 @@ ImageKind kind_of_extension(std::string_view path) {
   return ImageKind::kUnknown;
 }
 
-bool is_of_one_colour(Bytes file, const ImageInfo& info) {
-  const auto rows = open_colours(file, info, {.eighths = 1});
-  std::array<int, 3> least{255, 255, 255}, most{};
-  for (int y = 0; y < rows->height; ++y) {
-    const std::uint8_t* level = rows->next_row();
-    for (int x = 0; x < rows->width; ++x) {
-      for (int c = 0; c < rows->channels; ++c, ++level) {
-        auto& low = least[static_cast<std::size_t>(c)];
-        auto& high = most[static_cast<std::size_t>(c)];
-        low = std::min(low, int{*level});
-        high = std::max(high, int{*level});
-        if (high - low > kOneColour) return false;
-      }
-    }
+/// Hands on the rows of a picture, and sees whether they are of one colour.
+class ColourWatch : public ColourRows {
+ public:
+  explicit ColourWatch(std::unique_ptr<ColourRows> rows) : rows_(std::move(rows)) {
+    width = rows_->width;
+    height = rows_->height;
+    channels = rows_->channels;
+    samples_per_pixel = rows_->samples_per_pixel;
   }
-  return true;
-}
+  const std::uint8_t* next_row() override {
+    const std::uint8_t* const row = rows_->next_row();
+    ++rows_taken_;
+    const std::uint8_t* level = row;
+    for (int x = 0; x < width && one_colour_; ++x)
+      for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c, ++level) add(c, *level);
+    return row;
+  }
+  /// Takes the rest of the rows, as long as it is not known.
+  bool is_of_one_colour() {
+    while (one_colour_ && rows_taken_ < height) next_row();
+    return one_colour_;
+  }
+
+ private:
+  void add(std::size_t channel, int level) {
+    least_[channel] = std::min(least_[channel], level);
+    most_[channel] = std::max(most_[channel], level);
+    if (most_[channel] - least_[channel] > kOneColour) one_colour_ = false;
+  }
+  std::unique_ptr<ColourRows> rows_;
+  int rows_taken_ = 0;
+  bool one_colour_ = true;
+  std::array<int, 3> least_{255, 255, 255}, most_{};
+};
 
 /// Whether object i has a corner that lies more than a pixel outside its box.
 bool leaves_box(const Objects& objects, std::size_t i) {
@@ -127,7 +144,7 @@ void SampleLook::look(std::size_t entry) {
         {item_.hash, item_.stored.size(), split_number_, static_cast<std::uint32_t>(entry)});
     look_at_image(path);
     if (target_ != nullptr) look_at_objects(path);
-    if (options_.decode) look_at_colours(path);
+    if (options_.decode) look_at_pixels(path, entry);
   }
   item_.shrink();
 }
@@ -139,7 +156,7 @@ void SampleLook::decode(std::size_t entry) {
     ++totals.decoded;
     try {
       decode_strictly(item_.stored, item_.image);
-      look_at_colours(path);
+      look_at_pixels(path, entry);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       const bool unsupported = error.kind() == ErrorKind::kUnsupported;
@@ -194,9 +211,14 @@ void SampleLook::look_at_objects(const std::string& path) {
   if (leaves) log_.add("PH609", path);
 }
 
-void SampleLook::look_at_colours(const std::string& path) {
+void SampleLook::look_at_pixels(const std::string& path, std::size_t entry) {
   if (options_.limits.bands) return;
-  if (is_of_one_colour(item_.stored, item_.image)) log_.add("PH121", path);
+  const int eighths = decode_eighths(item_.image, kThumbnailSide, kThumbnailSide);
+  ColourWatch rows(open_colours(item_.stored, item_.image, {.eighths = eighths}));
+  if (options_.decode)
+    if (const auto hashes = picture_hashes(rows, item_.image))
+      pictures.push_back({*hashes, split_number_, static_cast<std::uint32_t>(entry)});
+  if (rows.is_of_one_colour()) log_.add("PH121", path);
 }
 
 }  // namespace packhorse

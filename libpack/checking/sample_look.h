@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checking/finding_log.h"
+#include "codecs/perceptual_hash.h"
 #include "packing/pack_item.h"
 
 namespace packhorse {
@@ -16,6 +17,12 @@ std::string shown_path(const SplitListing& split, std::size_t entry);
 /// What was seen of a sample, to find identical ones.
 struct SeenSample {
   std::uint64_t hash = 0, size = 0;
+  std::uint32_t split = 0, entry = 0;
+};
+
+/// The looks of a sample that was decoded, to find similar ones.
+struct SeenPicture {
+  PictureHashes hashes;
   std::uint32_t split = 0, entry = 0;
 };
 
@@ -40,11 +47,12 @@ class SampleLook {
 
   SampleTotals totals;
   std::vector<SeenSample> seen;
+  std::vector<SeenPicture> pictures;  ///< where all are decoded
 
  private:
   void look_at_image(const std::string& path);
   void look_at_objects(const std::string& path);
-  void look_at_colours(const std::string& path);
+  void look_at_pixels(const std::string& path, std::size_t entry);
 
   const Listing& listing_;
   const std::uint32_t split_number_;

@@ -172,6 +172,37 @@ class IndexOptions(TypedDict, total=False):
     pages_as_bands: bool | None
 
 
+class CheckOptions(TypedDict, total=False):
+    jobs: int | None
+    source_kind: str | None
+    classes: Path | Iterable[str] | None
+    split_folders: str | Iterable[str] | Mapping[str, str] | None
+    classes_at: int | None
+    labels: Path | Iterable[Path] | Mapping[str, Path] | None
+    path_column: int | str | None
+    label_column: int | str | None
+    label_ids: Path | None
+    label_pattern: str | None
+    unlabelled: bool | None
+    fields: str | Iterable[str] | Mapping[str, str] | None
+    key_dot: str | None
+    field_from: str | Iterable[str] | Mapping[str, str] | None
+    optional_field_from: str | Iterable[str] | Mapping[str, str] | None
+    targets: Path | Iterable[Path] | Mapping[str, Path] | None
+    target_classes: Path | Iterable[str] | None
+    target_keypoints: int | None
+    keypoint_numbers: int | None
+    memory: int | str | None
+    include: str | Iterable[str] | None
+    exclude: str | Iterable[str] | None
+    max_pixels: int | None
+    max_scan_pixels: int | None
+    max_decoded_bytes: int | str | None
+    first_frame: bool | None
+    bands: bool | None
+    pages_as_bands: bool | None
+
+
 class RemoteOptions(TypedDict, total=False):
     """
     cache                Directory that keeps what was fetched, for all processes of this machine; default:

@@ -112,7 +112,7 @@ void bind_inspect(nb::module_& module) {
         for (const CheckRule& rule : check_rules())
           rules.append(nb::make_tuple(std::string(rule.code), std::string(name_of(rule.severity)),
                                       std::string(family_of(rule.code)), std::string(rule.several),
-                                      std::string(rule.why), spelled(rule.remedy)));
+                                      std::string(rule.why), std::string(rule.remedy)));
         return rules;
       },
       "All codes: what scripts/options makes");

@@ -137,6 +137,18 @@ def test_copies_are_told_by_what_they_spoil(source):
     assert report["PH501"]["examples"] == [{"path": "train/cats/c2.jpg", "detail": "= val/cats/copy.jpg"}]
 
 
+def test_pictures_that_look_alike_in_two_splits(source):
+    photo = sorted(photos("imagenet/imagenet200").rglob("*.*"))[7]
+    shutil.copy(photo, source / "train/cats/photo.jpg")
+    with Image.open(photo) as image:
+        image.resize((image.width // 2, image.height // 2)).save(source / "val/cats/other.jpg", quality=70)
+    assert check(source)["findings"] == []
+    (finding,) = check(source, "--decode", "all")["findings"]
+    assert finding["code"] == "PH502"
+    assert {finding["examples"][0]["path"], finding["examples"][0]["detail"][2:]} == {
+        "train/cats/photo.jpg", "val/cats/other.jpg"}
+
+
 def test_classes_are_counted(source):
     for i in range(500):
         picture(source / "train/cats" / f"more-{i}.png", size=(8, 8))
@@ -214,7 +226,7 @@ def test_labels_from_tables(source, tmp_path):
 
 def test_files_that_a_list_names_and_that_are_not_there(tmp_path):
     rows = [f"{picture(tmp_path / f'{i}.jpg').name}\t{'ab'[i % 2]}\n" for i in range(10)]
-    (tmp_path / "list.tsv").write_text("".join(rows) + "nowhere.jpg\ta\n")
+    (tmp_path / "list.tsv").write_text("path\tlabel\n" + "".join(rows) + "nowhere.jpg\ta\n")
     report = found(check(tmp_path / "list.tsv"))
     assert list(report) == ["PH108"]
 

@@ -231,7 +231,8 @@ class Checker {
       for (const auto& [folder, count] : files) {
         if (count <= kManyInFolder) continue;
         const std::string& prefix = split.prefix();
-        log_.add("PH802", printable(prefix.empty() ? folder : prefix + '/' + folder),
+        const std::string path = folder.empty() ? prefix : naming::join(prefix, folder);
+        log_.add("PH802", path.empty() ? "." : printable(path),
                  std::to_string(count) + " files");
       }
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +34,16 @@ def as_tensors(images: np.ndarray, labels: np.ndarray, channels_last: bool) -> t
     torch = sys.modules.get("torch")
     if torch is None:
         return images, labels
-    images = torch.from_numpy(images)
-    return images.permute(0, 3, 1, 2) if channels_last else images, torch.from_numpy(labels)
+    tensor = torch.from_numpy(images)
+    return tensor.permute(0, 3, 1, 2) if channels_last else tensor, torch.from_numpy(labels)
+
+
+def as_tensor(value: Any) -> Any:
+    """A tensor over the memory of an array, where torch is imported; all else as it is."""
+    torch = sys.modules.get("torch")
+    if torch is None or isinstance(value, list):
+        return value
+    return torch.from_numpy(value.view(value.dtype.str))  # of the two types of 64 bits that numpy has, torch knows one
 
 
 def shown(value) -> str:

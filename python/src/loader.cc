@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "batch_values.h"
 #include "bindings.h"
 #include "loader/loader_table.h"
 #include "option_values.h"
@@ -14,6 +15,7 @@
 #include "packhorse/reader/targets.h"
 #include "packhorse/version.h"
 #include "remote_opener.h"
+#include "sample_hook.h"
 #include "watched_call.h"
 
 namespace packhorse::python {
@@ -33,14 +35,11 @@ nb::dlpack::dtype type_of(reader::PixelType type) {
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
 }
 
-/// images [batch, size, size, channels] or [batch, channels, size, size], labels and samples
-/// int64/uint64 [batch].
-using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
-                          nb::ndarray<nb::numpy, std::uint64_t>>;
-/// The same, and the columns of the objects.
-using ArraysAndTargets = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
-                                    nb::ndarray<nb::numpy, std::uint64_t>, nb::dict>;
-using Delivered = std::variant<Arrays, ArraysAndTargets>;
+/// images [batch, height, width, channels] or [batch, channels, height, width], labels and samples
+/// int64/uint64 [batch], the samples done after the batch, and what else it has: perhaps nothing.
+using Delivered =
+    std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
+               nb::ndarray<nb::numpy, std::uint64_t>, std::uint64_t, std::optional<nb::dict>>;
 
 /// Key points of an object, as the dataset says.
 std::size_t keypoints_of(const Dataset& dataset) {
@@ -63,6 +62,7 @@ reader::TargetRules rules_of(const Rules& rules) {
 struct OwnedLoader {
   const ::pid_t process = ::getpid();
   std::mutex mutex;
+  std::shared_ptr<PythonHook> hook;
   std::unique_ptr<Loader> loader;
 };
 
@@ -91,14 +91,20 @@ class AllLoaders {
 /// The Loader, for the process that made it: after fork() its threads are gone.
 class ProcessLoader {
  public:
-  ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
+  ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
+                std::shared_ptr<PythonHook> hook)
       : size_(reader::output_size(options.augment)),
         format_(options.format),
         has_targets_(options.targets.has_value()),
+        has_fields_(!options.fields.empty()),
         order_(reader::name_of(options.order)),
         keypoints_(keypoints_of(*dataset)),
         reads_in_next_(options.workers == 0 && dataset->from_afar()),
         owned_(std::make_shared<OwnedLoader>()) {
+    if (hook) {
+      options.sample_hook = [hook](const reader::DecodedSample& sample) { hook->call(sample); };
+      owned_->hook = std::move(hook);
+    }
     owned_->loader = call_that_may_wait(
         true, [&] { return std::make_unique<Loader>(std::move(dataset), std::move(options)); });
     AllLoaders::here().add(owned_);
@@ -134,10 +140,8 @@ class ProcessLoader {
     wait();
     std::optional<Batch> batch = alone([](Loader& loader) { return loader.next(); });
     if (!batch) return std::nullopt;
-    Arrays made = arrays(*batch);
-    if (!has_targets_) return made;
-    return std::tuple_cat(std::move(made),
-                          std::make_tuple(target_arrays(batch->take_targets(), keypoints_)));
+    return Delivered(images(*batch), numbers<std::int64_t>(batch->labels()),
+                     numbers<std::uint64_t>(batch->samples()), here().state().done, more(*batch));
   }
 
   const std::string& order() const { return order_; }
@@ -161,23 +165,33 @@ class ProcessLoader {
     throw Error(ErrorKind::kUsage, "this Loader was stopped: the interpreter is about to end");
   }
 
-  /// The batch's arrays, which own its memory.
-  Arrays arrays(Batch& batch) const {
+  /// What a batch has besides its images and labels.
+  std::optional<nb::dict> more(Batch& batch) const {
     const auto size = static_cast<std::size_t>(batch.size());
-    auto* kept = new std::shared_ptr<std::uint8_t>(batch.keep_images());
-    const nb::capsule owner(
-        kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
-    import_numpy();
+    const bool mixed = !batch.mixed().targets.empty();
+    if (!has_targets_ && !has_fields_ && !mixed) return std::nullopt;
+    nb::dict made;
+    if (has_targets_) made["targets"] = target_arrays(batch.take_targets(), keypoints_);
+    if (has_fields_) made["fields"] = field_values(batch.take_fields(), size);
+    if (mixed) made["mixed"] = mixed_labels(batch.mixed(), size);
+    return made;
+  }
+
+  template <class T>
+  static nb::ndarray<nb::numpy, T> numbers(std::span<const T> values) {
+    return to_numpy<T>({values.begin(), values.end()}, {values.size()});
+  }
+
+  /// The batch's images, which own its memory.
+  nb::ndarray<nb::numpy> images(Batch& batch) const {
+    const auto size = static_cast<std::size_t>(batch.size());
     const bool planes = format_.layout == reader::PixelLayout::kPlanes;
     const auto height = static_cast<std::size_t>(size_.height);
     const auto width = static_cast<std::size_t>(size_.width);
     const auto channels = static_cast<std::size_t>(batch.channels());
     const std::size_t shape[] = {size, planes ? channels : height, planes ? height : width,
                                  planes ? width : channels};
-    return Arrays(
-        {batch.images().data(), 4, shape, owner, nullptr, type_of(format_.type)},
-        to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
-        to_numpy<std::uint64_t>({batch.samples().begin(), batch.samples().end()}, {size}));
+    return array_over(batch.images().data(), shape, type_of(format_.type), batch.keep_images());
   }
 
   void wait() const {
@@ -197,7 +211,7 @@ class ProcessLoader {
 
   const reader::ImageSize size_;
   const reader::PixelFormat format_;
-  const bool has_targets_;
+  const bool has_targets_, has_fields_;
   const std::string order_;
   const std::size_t keypoints_;
   const bool reads_in_next_;  ///< of a storage
@@ -251,6 +265,10 @@ void stop_loaders() {
   for (const std::weak_ptr<OwnedLoader>& one : AllLoaders::here().get()) {
     const std::shared_ptr<OwnedLoader> owned = one.lock();
     if (!owned || owned->process != ::getpid()) continue;
+    if (owned->hook && owned->hook->busy()) {  // in a call that perhaps never ends
+      static_cast<void>(owned->loader.release());
+      continue;
+    }
     const OthersRun others_run;
     const std::scoped_lock lock(owned->mutex);
     owned->loader.reset();
@@ -267,7 +285,7 @@ void bind_loader(nb::module_& module) {
           [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, reader::Augment augment,
              reader::PixelSteps pixels, const nb::dict& given,
              const std::optional<std::tuple<nb::object, nb::object>>& pinning,
-             const std::optional<Rules>& targets) {
+             const std::optional<Rules>& targets, const nb::object& hook) {
             LoaderOptions options;
             options.augment = std::move(augment);
             options.pixels = std::move(pixels);
@@ -279,10 +297,11 @@ void bind_loader(nb::module_& module) {
             if (options.tail == Tail::kKeep && options.world > 1) options.tail = Tail::kPad;
             if (pinning)
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
-            new (self) ProcessLoader(std::move(dataset), std::move(options));
+            new (self) ProcessLoader(std::move(dataset), std::move(options),
+                                     hook.is_none() ? nullptr : std::make_shared<PythonHook>(hook));
           },
           "dataset"_a, nb::kw_only(), "augment"_a, "pixels"_a, "given"_a, "pinning"_a.none(),
-          "targets"_a.none())
+          "targets"_a.none(), "hook"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)
@@ -291,7 +310,6 @@ void bind_loader(nb::module_& module) {
           "Raises where it cannot be used: in a child of its process, and at the end")
       .def("is_ready", &ProcessLoader::is_ready, "Whether next() would not wait")
       .def_prop_ro("order", &ProcessLoader::order, "Its name: the usual one where none was given")
-      .def("done", [](const ProcessLoader& self) { return self.here().state().done; })
       .def("counters", &counters)
       .def("bad_samples", &bad_samples);
 }

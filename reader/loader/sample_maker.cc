@@ -6,6 +6,12 @@
 
 namespace packhorse::reader {
 
+namespace {
+
+constexpr std::uint64_t kHookSalt = 0x686f6f6b;  // "hook"
+
+}  // namespace
+
 std::size_t pixels_of_image(const LoaderOptions& options) {
   const ImageSize size = output_size(options.augment);
   return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
@@ -28,6 +34,7 @@ SampleMaker::SampleMaker(const Shared& shared, ReplaceBeside replace_beside)
       options_(shared.options),
       writer_(shared.writer),
       targets_(shared.targets),
+      fields_(shared.fields),
       replace_beside_(std::move(replace_beside)),
       image_bytes_(bytes_of_image(options_, shared.bands)),
       encoded_places_(places_left_encoded(options_)),
@@ -52,6 +59,14 @@ void SampleMaker::make(Ring::Slot& slot, std::size_t place, std::uint64_t sample
   } else {
     read_and_make(slot, place, sample, SampleRandom(options_.seed, epoch, sample));
   }
+  if (fields_ != nullptr) read_fields(slot, place, sample);
+}
+
+void SampleMaker::read_fields(Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+  const Clock::time_point begin = Clock::now();
+  fields_->read(sample, place, slot.fields, field_);
+  dataset_.check_whole(sample);
+  stage_end(Stage::kRead, begin, Clock::now(), 0);
 }
 
 void SampleMaker::leave_out(Ring::Slot& slot, std::size_t place) const {
@@ -60,6 +75,7 @@ void SampleMaker::leave_out(Ring::Slot& slot, std::size_t place) const {
   std::ranges::fill(pixels_of(slot, place), std::uint8_t{0});
   if (!slot.encoded.empty()) slot.encoded[place] = {};
   if (targets_ != nullptr) clear(slot.places[place], targets_->ignored());
+  if (fields_ != nullptr) fields_->leave_out(place, slot.fields);
 }
 
 void SampleMaker::add_to(LoaderCounters& total) const {
@@ -94,9 +110,23 @@ void SampleMaker::make_pixels(Ring::Slot& slot, std::size_t place, std::uint64_t
       if (slot.encoded[place].bytes > 0) return;
     }
   }
-  if (writer_.is_as_decoded()) return decoder_.decode(bytes, options_.augment, random, out, known);
-  decoder_.decode(bytes, options_.augment, random, pixels_, known);
-  writer_.write(pixels_, out);
+  const std::span pixels = writer_.is_as_decoded() ? out : std::span(pixels_);
+  decoder_.decode(bytes, options_.augment, random, pixels, known);
+  if (options_.sample_hook) call_hook(slot, place, random, pixels);
+  if (!writer_.is_as_decoded()) writer_.write(pixels, out);
+}
+
+void SampleMaker::call_hook(const Ring::Slot& slot, std::size_t place, SampleRandom random,
+                            std::span<std::uint8_t> pixels) const {
+  const std::size_t bytes_of_pixel = decoder_.bytes_of_pixel();
+  const bool floats = options_.bands.has_value();
+  options_.sample_hook({.pixels = pixels,
+                        .size = output_size(options_.augment),
+                        .channels = static_cast<int>(bytes_of_pixel / (floats ? sizeof(float) : 1)),
+                        .floats = floats,
+                        .label = slot.labels[place],
+                        .sample = slot.samples[place],
+                        .seed = random.stream(kHookSalt).next()});
 }
 
 void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random,
@@ -131,7 +161,10 @@ void SampleMaker::compose(Ring::Slot& slot, std::size_t place, std::uint64_t sam
       failed = replace_beside_(failed, attempt, error);
     }
   }
-  if (options_.decode && !writer_.is_as_decoded()) writer_.write(pixels, out);
+  if (!options_.decode) return;
+  if (options_.sample_hook)
+    call_hook(slot, place, SampleRandom(options_.seed, epoch, sample), pixels);
+  if (!writer_.is_as_decoded()) writer_.write(pixels, out);
 }
 
 std::span<std::uint8_t> SampleMaker::pixels_of(Ring::Slot& slot, std::size_t place) const {

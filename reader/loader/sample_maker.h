@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "loader/batch_fields.h"
 #include "loader/composer.h"
 #include "loader/ring.h"
 #include "loader/targets_reader.h"
@@ -42,6 +43,7 @@ class SampleMaker {
     const BandChoice& bands;
     const PixelWriter& writer;
     const TargetsReader* targets;  ///< null where none are read
+    const FieldsReader* fields;    ///< null where none are read
   };
   /// Says which sample takes the place of `failed`, which was to be seen beside the sample itself
   /// and failed after `attempt` others; or throws.
@@ -66,6 +68,9 @@ class SampleMaker {
                    Bytes bytes);
   void place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random, Bytes bytes);
   void compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
+  void read_fields(Ring::Slot& slot, std::size_t place, std::uint64_t sample);
+  void call_hook(const Ring::Slot& slot, std::size_t place, SampleRandom random,
+                 std::span<std::uint8_t> pixels) const;
   std::span<std::uint8_t> pixels_of(Ring::Slot& slot, std::size_t place) const;
   void stage_end(Stage stage, Clock::time_point begin, Clock::time_point end, std::uint64_t bytes);
 
@@ -73,6 +78,7 @@ class SampleMaker {
   const LoaderOptions& options_;
   const PixelWriter& writer_;
   const TargetsReader* targets_;
+  const FieldsReader* fields_;
   ReplaceBeside replace_beside_;
   std::size_t image_bytes_, encoded_places_;
   Decoder decoder_;

@@ -67,7 +67,7 @@ def test_keywords_of_a_dataloader_say_what_to_write(packed):
         with pytest.raises(TypeError) as raised:
             packhorse.Loader(packed, 8, size=32, **{name: 2})
         assert one_line(raised) == f"packhorse.Loader has no {name}=: {answer}"
-    assert {"num_workers", "collate_fn", "sampler", "weights", "transform", "persistent_workers"} <= set(_pytorch.LOADER_KEYWORDS)
+    assert {"num_workers", "collate_fn", "sampler", "weights", "collate_fn", "persistent_workers"} <= set(_pytorch.LOADER_KEYWORDS)
     assert len(list(loader)) == 15
 
 
@@ -106,6 +106,11 @@ def test_datasets_of_pytorch_say_what_to_do(packed):
 def test_a_loader_does_not_ignore_what_a_dataset_was_asked(packed):
     with pytest.raises(UsageError, match="does not use transform= of a Dataset"):
         packhorse.Loader(packhorse.Dataset(packed, transform=len), 8, size=32)
+    image_and_target = packhorse.Dataset(packed, image="numpy", bands="all")
+    with pytest.raises(UsageError, match="does not use bands= of a Dataset") as raised:
+        packhorse.Loader(image_and_target, 8, size=32)
+    assert raised.value.advice == "give bands= to the Loader"
+    assert next(iter(packhorse.Loader(image_and_target, 8, size=32, bands=[0], dtype="float32"))).images.shape == (8, 1, 32, 32)
     with pytest.raises(UsageError, match="split= chooses from a path"):
         packhorse.Loader(packhorse.Dataset(packed), 8, size=32, split="val")
 

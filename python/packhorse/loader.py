@@ -325,7 +325,7 @@ class Loader(Generic[Delivers]):
             batch = Batch(*tensors)
         elif "targets" in more:
             size = images.shape[1:3] if self.channels_last else images.shape[2:4]
-            batch = TargetBatch(*tensors, Targets(more["targets"], size, self._kinds))
+            batch = TargetBatch(tensors[0], tensors[1], Targets(more["targets"], size, self._kinds))
         elif "mixed" in more:
             soft, partners, lam = more["mixed"]
             batch = Batch(tensors[0], _pixels.as_tensor(soft))

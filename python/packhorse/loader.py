@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import os
 import sys
@@ -273,7 +274,7 @@ class Loader(Generic[Delivers]):
 
     def _batches(self) -> Iterator[Any]:
         this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
-        batches = self._host_batches(this)
+        batches: Iterator[Any] = iter(functools.partial(self._next, this), None)
         if self.device is not None:
             batches = _device.on_device(batches, self._native.is_ready, _device.CudaCopies(self.device))
         for batch in batches:
@@ -282,19 +283,18 @@ class Loader(Generic[Delivers]):
             this.done, this.left = batch._done, this.left - 1
             yield delivered
 
-    def _host_batches(self, this: _Pass) -> Iterator[Any]:
-        while this.left > 0:
-            self._native.check()  # before a lock that may be another process's
-            with self._one_at_a_time:
-                self._check_newest(this)
-                try:
-                    arrays = self._native.next()
-                except Error as error:
-                    raise self._explained(error) from error.__cause__
-                if arrays is None:
-                    return
-                batch = self._batch(*arrays)
-            yield batch
+    def _next(self, this: _Pass) -> Batch | TargetBatch | None:
+        if this.left <= 0:
+            return None
+        self._native.check()  # before a lock that may be another process's
+        make_tensor = _pixels.tensor_maker()
+        with self._one_at_a_time:
+            self._check_newest(this)
+            try:
+                arrays = self._native.next(make_tensor is not None)
+            except Error as error:
+                raise self._explained(error) from error.__cause__
+            return None if arrays is None else self._batch(make_tensor, *arrays)
 
     def _explained(self, error: Error) -> BaseException:
         if isinstance(error, UnsupportedError) and not error.advice:
@@ -318,23 +318,27 @@ class Loader(Generic[Delivers]):
             self._epoch, self._done = self._epoch + 1, 0
             return self._pass
 
-    def _batch(self, images, labels, samples, done, more) -> Batch | TargetBatch:
-        tensors = _pixels.as_tensors(images, labels, self.channels_last)
+    def _batch(self, make_tensor, images, labels, samples, done, more) -> Batch | TargetBatch:
+        if make_tensor is not None:
+            images, labels = make_tensor(images), make_tensor(labels)
+        batch: Batch | TargetBatch = Batch(images, labels)
+        if more is not None:
+            batch = self._with_more(images, labels, more, make_tensor is None and self.channels_last)
+        batch.samples, batch._done = samples, done
+        return batch
+
+    def _with_more(self, images, labels, more: dict, interleaved: bool) -> Batch | TargetBatch:
         batch: Batch | TargetBatch
-        if more is None:
-            batch = Batch(*tensors)
-        elif "targets" in more:
-            size = images.shape[1:3] if self.channels_last else images.shape[2:4]
-            batch = TargetBatch(tensors[0], tensors[1], Targets(more["targets"], size, self._kinds))
+        if "targets" in more:
+            size = tuple(images.shape[1:3] if interleaved else images.shape[2:4])
+            batch = TargetBatch(images, labels, Targets(more["targets"], size, self._kinds))
         elif "mixed" in more:
             soft, partners, lam = more["mixed"]
-            batch = Batch(tensors[0], _pixels.as_tensor(soft))
-            batch.mixed = Mixed(tensors[1], _pixels.as_tensor(partners), lam)
+            batch = Batch(images, _pixels.as_tensor(soft))
+            batch.mixed = Mixed(labels, _pixels.as_tensor(partners), lam)
         else:
-            batch = Batch(*tensors)
-        if more is not None and "fields" in more:
-            batch.fields = {name: _pixels.as_tensor(value) for name, value in more["fields"].items()}
-        batch.samples, batch._done = samples, done
+            batch = Batch(images, labels)
+        batch.fields = {name: _pixels.as_tensor(value) for name, value in more.get("fields", {}).items()}
         return batch
 
     @property

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,14 +12,16 @@
 
 namespace packhorse::python {
 
-/// An array over memory that `kept` owns.
+/// An array over memory that `kept` owns. `strides`, in numbers: null where they are one after the
+/// other.
 template <class Owner>
 nb::ndarray<nb::numpy> array_over(void* memory, std::span<const std::size_t> shape,
-                                  nb::dlpack::dtype type, Owner kept) {
+                                  nb::dlpack::dtype type, Owner kept,
+                                  const std::int64_t* strides = nullptr) {
   auto* owned = new Owner(std::move(kept));
   const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Owner*>(p); });
   import_numpy();
-  return {memory, shape.size(), shape.data(), owner, nullptr, type};
+  return {memory, shape.size(), shape.data(), owner, strides, type};
 }
 
 /// Fields of the first `size` samples by their names: an array, or a list of str, or of bytes; None

@@ -35,11 +35,11 @@ nb::dlpack::dtype type_of(reader::PixelType type) {
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
 }
 
-/// images [batch, height, width, channels] or [batch, channels, height, width], labels and samples
-/// int64/uint64 [batch], the samples done after the batch, and what else it has: perhaps nothing.
-using Delivered =
-    std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
-               nb::ndarray<nb::numpy, std::uint64_t>, std::uint64_t, std::optional<nb::dict>>;
+/// Images, labels int64 [batch], samples uint64 [batch], the samples done after the batch, and what
+/// else it has: perhaps nothing. Images and labels are arrays, the images as they lie in memory, or
+/// capsules of DLPack with images [batch, channels, height, width] in either layout.
+using Delivered = std::tuple<nb::object, nb::object, nb::ndarray<nb::numpy, std::uint64_t>,
+                             std::uint64_t, std::optional<nb::dict>>;
 
 /// Key points of an object, as the dataset says.
 std::size_t keypoints_of(const Dataset& dataset) {
@@ -136,12 +136,13 @@ class ProcessLoader {
     });
   }
 
-  std::optional<Delivered> next() {
-    wait();
-    std::optional<Batch> batch = alone([](Loader& loader) { return loader.next(); });
+  std::optional<Delivered> next(bool capsules) {
+    std::optional<Batch> batch = next_batch();
     if (!batch) return std::nullopt;
-    return Delivered(images(*batch), numbers<std::int64_t>(batch->labels()),
-                     numbers<std::uint64_t>(batch->samples()), here().state().done, more(*batch));
+    return Delivered(images(*batch, capsules), labels(*batch, capsules),
+                     to_numpy<std::uint64_t>({batch->samples().begin(), batch->samples().end()},
+                                             {batch->samples().size()}),
+                     here().state().done, more(*batch));
   }
 
   const std::string& order() const { return order_; }
@@ -177,26 +178,44 @@ class ProcessLoader {
     return made;
   }
 
-  template <class T>
-  static nb::ndarray<nb::numpy, T> numbers(std::span<const T> values) {
-    return to_numpy<T>({values.begin(), values.end()}, {values.size()});
+  static nb::object labels(const Batch& batch, bool capsule) {
+    const auto values = batch.labels();
+    const auto made = to_numpy<std::int64_t>({values.begin(), values.end()}, {values.size()});
+    return capsule ? nb::cast(nb::ndarray<>(made)) : nb::cast(made);
   }
 
   /// The batch's images, which own its memory.
-  nb::ndarray<nb::numpy> images(Batch& batch) const {
+  nb::object images(Batch& batch, bool capsule) const {
     const auto size = static_cast<std::size_t>(batch.size());
     const bool planes = format_.layout == reader::PixelLayout::kPlanes;
     const auto height = static_cast<std::size_t>(size_.height);
     const auto width = static_cast<std::size_t>(size_.width);
     const auto channels = static_cast<std::size_t>(batch.channels());
+    void* const memory = batch.images().data();
+    if (capsule && !planes) {
+      const auto step = static_cast<std::int64_t>(width * channels);
+      const std::size_t shape[] = {size, channels, height, width};
+      const std::int64_t strides[] = {step * batch.height(), 1, step, batch.channels()};
+      return nb::cast(nb::ndarray<>(
+          array_over(memory, shape, type_of(format_.type), batch.keep_images(), strides)));
+    }
     const std::size_t shape[] = {size, planes ? channels : height, planes ? height : width,
                                  planes ? width : channels};
-    return array_over(batch.images().data(), shape, type_of(format_.type), batch.keep_images());
+    const nb::ndarray<nb::numpy> made =
+        array_over(memory, shape, type_of(format_.type), batch.keep_images());
+    return capsule ? nb::cast(nb::ndarray<>(made)) : nb::cast(made);
   }
 
-  void wait() const {
-    while (!alone([](Loader& loader) { return loader.wait(kBetweenSignals); }))
+  std::optional<Batch> next_batch() const {
+    std::optional<Batch> batch;
+    const auto take = [&](Loader& loader) {
+      if (!loader.wait(kBetweenSignals)) return false;
+      batch = loader.next();
+      return true;
+    };
+    while (!alone(take))
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return batch;
   }
 
   /// Does something while other threads of Python run, but none with this loader.
@@ -303,7 +322,8 @@ void bind_loader(nb::module_& module) {
           "dataset"_a, nb::kw_only(), "augment"_a, "pixels"_a, "given"_a, "pinning"_a.none(),
           "targets"_a.none(), "hook"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
-      .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
+      .def("next", &ProcessLoader::next, "capsules"_a,
+           "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)
       .def(
           "check", [](const ProcessLoader& self) { self.here(); },

@@ -58,6 +58,8 @@ class Dataset:
         transforms: Callable | None = None,
         bands: str | Sequence[int] | None = None,
     ):
+        if not isinstance(split, str):
+            raise TypeError(f"split={split!r}: give the name of a split")
         self.path, self.split, self.image = _pytorch.path_text(path), split, image
         if bands is not None and image not in ("numpy", "torch"):
             raise ValueError(f'bands= are decoded by packhorse: they need image="numpy" or "torch", not {image!r}')

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, ov
 from . import _device, _pixels, _pytorch, _reader
 from ._hooks import SampleHook, SampleTransform
 from ._options import LoaderOptions, takes
+from ._tuning import Tuning
 from .augment import DetectionAugment, native
 from .dataset import Dataset
 from .errors import Error, UnsupportedError, UsageError
@@ -393,6 +394,19 @@ class Loader(Generic[Delivers]):
             advice="open the dataset it was taken from, or load_state_dict(state, other_data=True), which leaves out the "
             "first samples of this one",
         )
+
+    def tune(self, seconds: float = 10.0) -> Tuning:
+        """Measures for about that long which workers=, slots= and order= read this dataset fastest on this machine and
+        storage; the loader itself stays as it is. Best before the first epoch, while nothing else runs. Of workers and
+        slots it takes the fewest within 5 % of the best, and order="window", which makes other batches, only where the
+        dataset is not in memory and that is faster.
+
+            print(loader.tune())                                 # workers=8, slots=4, order='global'
+        """
+        try:
+            return Tuning(*self._native.tune(float(seconds)))
+        except Error as error:
+            raise self._explained(error) from error.__cause__
 
     def stats(self) -> dict:
         """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""

@@ -12,6 +12,7 @@
 #include "option_values.h"
 #include "others_run.h"
 #include "packhorse/base/error.h"
+#include "packhorse/reader/autotune.h"
 #include "packhorse/reader/targets.h"
 #include "packhorse/version.h"
 #include "remote_opener.h"
@@ -105,9 +106,23 @@ class ProcessLoader {
       options.sample_hook = [hook](const reader::DecodedSample& sample) { hook->call(sample); };
       owned_->hook = std::move(hook);
     }
+    dataset_ = dataset;
+    options_ = options;
     owned_->loader = call_that_may_wait(
         true, [&] { return std::make_unique<Loader>(std::move(dataset), std::move(options)); });
     AllLoaders::here().add(owned_);
+  }
+
+  /// The options that tune() chose, by their names, and its reasons.
+  std::tuple<nb::dict, std::vector<std::string>> tune(double seconds) const {
+    static_cast<void>(here());
+    const reader::Tuned tuned =
+        call_that_may_wait(true, [&] { return reader::tune(dataset_, options_, seconds); });
+    nb::dict made;
+    made["workers"] = tuned.workers;
+    made["slots"] = tuned.slots;
+    made["order"] = reader::name_of(tuned.order);
+    return {made, tuned.reasons};
   }
 
   /// In a forked child nothing can join the threads, and their locks may be held for ever.
@@ -228,6 +243,8 @@ class ProcessLoader {
     });
   }
 
+  std::shared_ptr<const Dataset> dataset_;  ///< these two for tune()
+  LoaderOptions options_;
   const reader::ImageSize size_;
   const reader::PixelFormat format_;
   const bool has_targets_, has_fields_;
@@ -330,6 +347,7 @@ void bind_loader(nb::module_& module) {
           "Raises where it cannot be used: in a child of its process, and at the end")
       .def("is_ready", &ProcessLoader::is_ready, "Whether next() would not wait")
       .def_prop_ro("order", &ProcessLoader::order, "Its name: the usual one where none was given")
+      .def("tune", &ProcessLoader::tune, "seconds"_a)
       .def("counters", &counters)
       .def("bad_samples", &bad_samples);
 }

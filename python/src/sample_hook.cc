@@ -38,7 +38,7 @@ class Counted {
 
 /// What the function did to the array, or the words for what failed. With the GIL held.
 std::optional<std::string> changed(nb::handle reference, const reader::DecodedSample& sample) try {
-  const nb::object function = nb::steal(nb::handle(reference)().release());
+  const nb::object function = reference();
   if (function.is_none()) return "the Loader is gone";
   const nb::ndarray<nb::numpy> pixels = array_of(sample);
   const nb::object array = nb::cast(pixels);

@@ -181,6 +181,7 @@ print("at the end")
     assert (done.returncode, done.stdout, done.stderr) == (0, "at the end\n", "")
 
 
+@pytest.mark.thorough  # it waits five seconds
 def test_the_interpreter_ends_though_a_function_never_does(packed):
     done = run(f"""
 begun = threading.Event()

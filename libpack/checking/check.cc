@@ -232,8 +232,7 @@ class Checker {
         if (count <= kManyInFolder) continue;
         const std::string& prefix = split.prefix();
         const std::string path = folder.empty() ? prefix : naming::join(prefix, folder);
-        log_.add("PH802", path.empty() ? "." : printable(path),
-                 std::to_string(count) + " files");
+        log_.add("PH802", path.empty() ? "." : printable(path), std::to_string(count) + " files");
       }
     }
   }

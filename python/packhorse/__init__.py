@@ -23,7 +23,7 @@ from .augment import (
 )
 from .dataset import Dataset
 from .errors import Error
-from .loader import Batch, Loader, TargetBatch, ViewsBatch
+from .loader import Batch, Loader, Mixed, TargetBatch, ViewsBatch
 from .packing import check, copy, export_index, index, inspect, pack, unpack, verify
 from .pixel_steps import ColorJitter, PhotometricDistort, RandomErasing
 from .remote import configure_remote, remote_counters
@@ -41,6 +41,7 @@ __all__ = [
     "DetectionAugment",
     "Error",
     "Loader",
+    "Mixed",
     "Mosaic",
     "ObjectMixup",
     "PadCrop",

@@ -87,8 +87,8 @@ class CudaCopies:
 def on_device(batches: Iterator, is_ready: Callable[[], bool], copies) -> Iterator:
     """The batches with images and labels on the GPU. The next ones are copied meanwhile, as far as they are ready. The
     memory of a batch is kept until its copy is done, also when the iterator is dropped."""
-    queued = collections.deque()  # (batch, its event) whose copy was begun
-    kept = collections.deque()  # (images in pinned memory, the event after which they may go)
+    queued: collections.deque = collections.deque()  # (batch, its event) whose copy was begun
+    kept: collections.deque = collections.deque()  # (images in pinned memory, the event after which they may go)
     try:
         while True:
             while len(queued) < _AHEAD and (not queued or is_ready()):

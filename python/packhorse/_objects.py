@@ -22,15 +22,15 @@ class ObjectArrays:
         """None where nothing is said of objects. `flags`: by their names, for each box or None."""
         if boxes is None:
             others = {"box_labels": labels, "masks": masks, "keypoints": keypoints, **flags, "area": area}
-            given = [name for name, value in others.items() if value is not None]
-            if given:
-                raise UsageError(f"{' and '.join(given)} without boxes", advice="give the boxes, too; [] for no objects")
+            alone = [name for name, value in others.items() if value is not None]
+            if alone:
+                raise UsageError(f"{' and '.join(alone)} without boxes", advice="give the boxes, too; [] for no objects")
             return None
         boxes = _numbers("boxes", boxes, "float32", (-1, 4))
         count = len(boxes)
         if labels is None and count:
             raise UsageError("boxes without box_labels", advice="give a class's name or number for each box")
-        given = {
+        given: dict[str, Any] = {
             "boxes": boxes,
             "labels": [self._label(label) for label in _each("box_labels", () if labels is None else labels, count)],
             "flags": _joined(flags, count),

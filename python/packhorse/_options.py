@@ -252,6 +252,13 @@ class LoaderOptions(TypedDict, total=False):
                          Floats are as they are stored, integers of 16 bits are 0..1 of 65535 as float32. All images
                          must have these bands, and as many bits. No ColorJitter and the like
     mixed_bits=True      With `bands=`: take images of 8 and 16 bits together
+    mixup                Mix whole batches by Mixup, with shares from Beta(alpha, alpha); 0: not. Labels are then what
+                         each image is trained towards, float32 [batch, classes]
+    cutmix               The same for CutMix. With both, each batch is mixed in one of the two ways
+    mix_prob             Probability that a batch is mixed (1)
+    switch_prob          Probability of CutMix instead of Mixup, with both (0.5)
+    label_smoothing      Share of mixed labels that is spread over all classes (0)
+    fields               Fields that batches have, too, e.g. caption or emb.npy: batch.fields
     close_mosaic_from    From this epoch on, samples are of one picture: no mosaic, copy_paste or mixup
     """
 
@@ -270,4 +277,10 @@ class LoaderOptions(TypedDict, total=False):
     channels_last: bool | None
     bands: str | Sequence[float] | None
     mixed_bits: bool | None
+    mixup: float | None
+    cutmix: float | None
+    mix_prob: float | None
+    switch_prob: float | None
+    label_smoothing: float | None
+    fields: str | Iterable[str] | None
     close_mosaic_from: int | None

@@ -29,16 +29,18 @@ def band_numbers(bands) -> list[int] | None:
     return numbers
 
 
-def as_tensor(array: np.ndarray) -> Any:
-    """A tensor over the same memory, where torch is imported."""
+def tensor_maker() -> Any:
+    """What makes a tensor of a capsule of DLPack, where torch is imported; None elsewhere."""
     torch = sys.modules.get("torch")
-    return array if torch is None else torch.from_numpy(array)
+    return None if torch is None else torch.utils.dlpack.from_dlpack
 
 
-def as_images(images: np.ndarray, channels_last: bool) -> Any:
-    """Likewise, of images: [batch, channels, height, width]."""
-    tensor = as_tensor(images)
-    return tensor.permute(0, 3, 1, 2) if channels_last and tensor is not images else tensor
+def as_tensor(value: Any) -> Any:
+    """A tensor over the memory of an array, where torch is imported; all else as it is."""
+    torch = sys.modules.get("torch")
+    if torch is None or isinstance(value, list):
+        return value
+    return torch.from_numpy(value.view(value.dtype.str))  # of the two types of 64 bits that numpy has, torch knows one
 
 
 def shown(value) -> str:

@@ -21,9 +21,8 @@ LOADER_KEYWORDS = {
     "generator": "give seed=, a number",
     "pin_memory_device": 'give device="cuda"',
     "num_replicas": "give world_size=",
-    "transform": f"give augment=, e.g. packhorse.RandomResizedCrop(224); for any other, {_WITH_DATALOADER}",
-    "target_transform": f"change the labels in the loop, or {_WITH_DATALOADER}",
-    "collate_fn": f"change the batch in the loop, or {_WITH_DATALOADER}",
+    "target_transform": f"change the labels in transform=, which gets each batch, or {_WITH_DATALOADER}",
+    "collate_fn": f"give transform=, which gets each batch, or {_WITH_DATALOADER}",
     "sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
     "batch_sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
     "weights": f"each sample comes once an epoch; to draw by weights, {_WITH_DATALOADER} with a WeightedRandomSampler",
@@ -49,6 +48,22 @@ _GIVEN = (
 )
 
 
+# The same where a path of any files is expected.
+_SOURCES = (
+    (("classes", "read"), "give its path, as in {name}.path"),
+    (("dataset", "batch_size"), "give the path of the files that it reads, or write its samples with packhorse.Writer"),
+    (("root", "samples"), "give its folder, '{root}'"),
+    (("__getitem__",), "write its samples with packhorse.Writer"),
+)
+
+
+def place_bytes(given: Any) -> bytes:
+    """The path of files, or of a dataset, as the file system has it."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return os.fsencode(given)
+    raise TypeError(f"expected a path, not {type(given).__name__}{_answer(given, _SOURCES)}")
+
+
 def refuse_keywords(options: Iterable[str]) -> None:
     """Raises TypeError for what only PyTorch's DataLoader and its samplers take."""
     for name in options:
@@ -63,9 +78,12 @@ def path_text(given: Any) -> str:
         if not text:
             raise UsageError("the path of the dataset is empty", advice="give the folder of a packed dataset")
         return text
-    what = type(given).__name__
+    raise TypeError(f"expected the path of a dataset, not {type(given).__name__}{_answer(given, _GIVEN)}")
+
+
+def _answer(given: Any, answers: Iterable[tuple[tuple[str, ...], str]]) -> str:
     names = ("datasets",) if isinstance(given, (list, tuple)) else dir(given)
-    for attributes, answer in _GIVEN:
+    for attributes, answer in answers:
         if all(name in names for name in attributes):
-            raise TypeError(f"expected the path of a dataset, not {what}: {answer.format(root=getattr(given, 'root', ''))}")
-    raise TypeError(f"expected the path of a dataset, not {what}")
+            return f": {answer.format(root=getattr(given, 'root', ''), name=type(given).__name__.lower())}"
+    return ""

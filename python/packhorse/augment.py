@@ -105,21 +105,25 @@ class DetectionAugment:
     background: Sequence[int] = (114, 114, 114)
 
     def __post_init__(self):
-        size = self.size if isinstance(self.size, (tuple, list)) else (self.size, self.size)
-        if len(size) != 2:
-            raise ValueError(f"size={self.size!r}: give (height, width), or one number for both")
-        self._set("size", tuple(size))
+        self._set("size", self._sides())
         self._set("background", tuple(self.background))
         for name, step in _STEPS.items():
             self._set(name, _step(name, getattr(self, name), step))
         native(self)  # refuses what makes no sense
+
+    def _sides(self) -> tuple[int, int]:
+        sides = self.size if isinstance(self.size, (tuple, list)) else (self.size, self.size)
+        if len(sides) != 2:
+            raise ValueError(f"size={self.size!r}: give (height, width), or one number for both")
+        return sides[0], sides[1]
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         """With what differs from the defaults."""
-        given = [f"{self.size[0]}" if self.size[0] == self.size[1] else f"{self.size}"]
+        height, width = self._sides()
+        given = [f"{height}" if height == width else f"{self.size}"]
         for field in dataclasses.fields(self)[1:]:
             value = getattr(self, field.name)
             if value != field.default:
@@ -153,7 +157,7 @@ def native(augment: Any) -> Any:
         return augment
     steps = {name: dataclasses.astuple(getattr(augment, name) or _off(step)) for name, step in _STEPS.items()}
     return _reader.DetectionAugment(
-        size=augment.size,
+        size=augment._sides(),
         fit=augment.fit,
         flip=augment.flip,
         vertical_flip=augment.vertical_flip,

@@ -58,6 +58,8 @@ class Dataset:
         transforms: Callable | None = None,
         bands: str | Sequence[int] | None = None,
     ):
+        if not isinstance(split, str):
+            raise TypeError(f"split={split!r}: give the name of a split")
         self.path, self.split, self.image = _pytorch.path_text(path), split, image
         if bands is not None and image not in ("numpy", "torch"):
             raise ValueError(f'bands= are decoded by packhorse: they need image="numpy" or "torch", not {image!r}')
@@ -66,7 +68,7 @@ class Dataset:
         if image not in _KINDS:
             raise ValueError(f"image={image!r} is none of {', '.join(_KINDS)}")
         self.transform, self.target_transform = transform, target_transform
-        self._asked = {"masks": masks, "first_label": first_label, "tv_tensors": tv_tensors}
+        self._asked: dict[str, Any] = {"masks": masks, "first_label": first_label, "tv_tensors": tv_tensors}
         self._with_targets, self.transforms = targets, transforms
         if not targets and (masks or first_label or tv_tensors or transforms is not None):
             raise ValueError("masks, first_label, tv_tensors and transforms are about targets: give targets=True")

@@ -1,6 +1,7 @@
 """What packhorse raises. Each error also is what Python programs would catch: a missing file is a FileNotFoundError."""
 
 import builtins
+from typing import Any
 
 
 class Error(Exception):
@@ -46,7 +47,9 @@ class CorruptError(Error):
 
 
 class RejectedError(Error):
-    """Inputs were rejected beyond the limit."""
+    """Inputs were rejected beyond the limit. `report`: what pack() and the like return where they do not raise."""
+
+    report: Any = None
 
 
 class UnsupportedError(Error):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from . import _device, _pixels, _pytorch, _reader
+from ._hooks import SampleHook, SampleTransform
 from ._options import LoaderOptions, takes
+from ._tuning import Tuning
 from .augment import DetectionAugment, native
 from .dataset import Dataset
-from .errors import UnsupportedError, UsageError
+from .errors import Error, UnsupportedError, UsageError
 from .targets import TargetRules, Targets, native_rules
 
 if TYPE_CHECKING:
@@ -36,17 +39,30 @@ Augment = (
 OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil"); or pack them with --image resize or raw'
 
 
+class Mixed(NamedTuple):
+    """The labels that Mixup or CutMix joined: `lam * loss(output, labels) + (1 - lam) * loss(output, partners)`."""
+
+    labels: Any  # of the images themselves, int64 [batch]
+    partners: Any  # of what each was mixed with, int64 [batch]
+    lam: float  # the share of the image itself; 1 in a batch that was not mixed
+
+
 class _Delivered:
     """What every batch has beside its tuple."""
 
     samples: NDArray[np.uint64] = None  # type: ignore[assignment]
     """The samples' numbers in the dataset, a numpy array uint64 [batch]."""
+    mixed: Mixed | None = None
+    """With mixup= or cutmix=, the labels before they were joined."""
+    fields: dict[str, Any] = {}  # noqa: RUF012
+    """With fields=, what each is for the samples: of .npy an array [batch, ...], otherwise a list of bytes, or of str
+    for .txt and captions; None where a sample has none."""
     _done = 0  # samples of the epoch, over all ranks, when this batch is delivered
 
     def moved(self: Any, images, labels):
         """This batch with its images (those of all views) and labels elsewhere."""
         batch = self._replace(**{self._fields[0]: images, "labels": labels})
-        batch.samples, batch._done = self.samples, self._done
+        batch.__dict__.update(self.__dict__)
         return batch
 
     def __repr__(self: Any) -> str:
@@ -57,7 +73,7 @@ class _Delivered:
 class Batch(_Delivered, NamedTuple("Batch", [("images", Any), ("labels", Any)])):
     """`images, labels = batch`. The arrays are yours: they stay valid when the loader goes on, or goes.
 
-    images are of the loader's dtype, labels int64 [batch]. Where torch is imported they are tensors, otherwise numpy
+    images are of the loader's dtype, labels int64 [batch], or float32 [batch, classes] with mixup= or cutmix=. Where torch is imported they are tensors, otherwise numpy
     arrays:
 
                             torch                           numpy
@@ -80,7 +96,8 @@ class ViewsBatch(_Delivered, NamedTuple("ViewsBatch", [("views", list), ("labels
     of the same sample for every i."""
 
 
-Delivers = TypeVar("Delivers", bound=Batch | TargetBatch | ViewsBatch, covariant=True)
+Delivers = TypeVar("Delivers", covariant=True)
+Made = TypeVar("Made")
 
 if TYPE_CHECKING:
 
@@ -91,6 +108,7 @@ if TYPE_CHECKING:
         dtype: Any
         pin_memory: bool
         device: Any
+        sample_transform: SampleTransform | None
 
 
 def _process_group() -> tuple[int, int]:
@@ -128,6 +146,13 @@ class Loader(Generic[Delivers]):
     pin_memory  make batches in pinned memory, from which GPUs copy faster, and while they compute
     device      "cuda" or "cuda:N": deliver batches there. They are copied ahead, on a stream of their own, from pinned
                 memory. Without such a GPU this is an error
+    transform   a function that gets each batch, in the thread that iterates; what it returns is delivered instead
+    sample_transform
+                a function of (image, label, seed) that is called in the loader's threads, one at a time (by the GIL),
+                after `augment`. image is a numpy array of its own, uint8 [height, width, 3] whatever dtype= says, or
+                float32 [height, width, bands] with bands=. It changes the image and returns None, or returns an array
+                of the same shape and type. seed is a number for (seed, epoch, sample): a function that draws from
+                numpy.random.default_rng(seed) alone gives the same batches for any number of workers
     """
 
     @overload
@@ -147,6 +172,7 @@ class Loader(Generic[Delivers]):
         *,
         views: None = None,
         targets: Literal[False] = False,
+        transform: None = None,
         **options: Unpack[_Keywords],
     ): ...
     @overload
@@ -155,6 +181,27 @@ class Loader(Generic[Delivers]):
         path: str | os.PathLike[str] | Dataset,
         batch_size: int,
         *,
+        targets: Literal[True] | TargetRules,
+        transform: None = None,
+        **options: Unpack[_Keywords],
+    ): ...
+    @overload
+    def __init__(
+        self: Loader[Made],
+        path: str | os.PathLike[str] | Dataset,
+        batch_size: int,
+        *,
+        transform: Callable[[Batch], Made],
+        targets: Literal[False] = False,
+        **options: Unpack[_Keywords],
+    ): ...
+    @overload
+    def __init__(
+        self: Loader[Made],
+        path: str | os.PathLike[str] | Dataset,
+        batch_size: int,
+        *,
+        transform: Callable[[TargetBatch], Made],
         targets: Literal[True] | TargetRules,
         **options: Unpack[_Keywords],
     ): ...
@@ -165,6 +212,7 @@ class Loader(Generic[Delivers]):
         batch_size: int,
         *,
         targets: bool | TargetRules,
+        transform: Callable | None = None,
         **options: Unpack[_Keywords],
     ): ...
     @takes(LoaderOptions)
@@ -181,6 +229,8 @@ class Loader(Generic[Delivers]):
         dtype="uint8",
         pin_memory: bool = False,
         device=None,
+        transform: Callable | None = None,
+        sample_transform: SampleTransform | None = None,
         **options: Unpack[LoaderOptions],
     ):
         _pytorch.refuse_keywords(options)
@@ -188,7 +238,13 @@ class Loader(Generic[Delivers]):
         pin_memory = pin_memory or self.device is not None
         if pin_memory and options.get("huge_pages"):
             raise ValueError("huge_pages and pinned memory: choose one")
-        self.dataset = _as_it_is(path, split) if isinstance(path, Dataset) else Dataset(path, split=split)
+        if isinstance(path, Dataset):
+            _refuse_what_is_ignored(path, split, targets=targets, bands=options.get("bands"))
+        if transform is not None and not callable(transform):
+            raise TypeError(f"transform={transform!r}: give a function that gets a batch")
+        self._transform = transform
+        self._hook = None if sample_transform is None else SampleHook(sample_transform)
+        self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
         made = _views(size, augment, views)
         rules = native_rules(targets)
         if rules is not None:
@@ -209,6 +265,7 @@ class Loader(Generic[Delivers]):
             given=options | own,
             pinning=_device.pinning(self.device) if pin_memory else None,
             targets=rules,
+            hook=self._hook,
         )
         self._several = views is not None
         shown = [[crop, *steps] if steps else crop for crop, steps in made]
@@ -238,28 +295,32 @@ class Loader(Generic[Delivers]):
 
     def _batches(self) -> Iterator[Any]:
         this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
-        batches = self._host_batches(this)
+        batches: Iterator[Any] = iter(functools.partial(self._next, this), None)
         if self.device is not None:
             batches = _device.on_device(batches, self._native.is_ready, _device.CudaCopies(self.device))
         for batch in batches:
             self._check_newest(this)
+            delivered = batch if self._transform is None else self._transform(batch)
             this.done, this.left = batch._done, this.left - 1
-            yield batch
+            yield delivered
 
-    def _host_batches(self, this: _Pass) -> Iterator[Any]:
-        while this.left > 0:
-            self._native.check()  # before a lock that may be another process's
-            with self._one_at_a_time:
-                self._check_newest(this)
-                try:
-                    arrays = self._native.next()
-                except UnsupportedError as error:
-                    error.advice = OTHER_KINDS
-                    raise
-                if arrays is None:
-                    return
-                batch = self._batch(*arrays)
-            yield batch
+    def _next(self, this: _Pass) -> Batch | TargetBatch | None:
+        if this.left <= 0:
+            return None
+        self._native.check()  # before a lock that may be another process's
+        make_tensor = _pixels.tensor_maker()
+        with self._one_at_a_time:
+            self._check_newest(this)
+            try:
+                arrays = self._native.next(make_tensor is not None)
+            except Error as error:
+                raise self._explained(error) from error.__cause__
+            return None if arrays is None else self._batch(make_tensor, *arrays)
+
+    def _explained(self, error: Error) -> BaseException:
+        if isinstance(error, UnsupportedError) and not error.advice:
+            error.advice = OTHER_KINDS
+        return error if self._hook is None else self._hook.explained(error)
 
     def _check_newest(self, this: _Pass) -> None:
         if self._pass is not this:
@@ -278,18 +339,28 @@ class Loader(Generic[Delivers]):
             self._epoch, self._done = self._epoch + 1, 0
             return self._pass
 
-    def _batch(self, images, labels, samples, targets=None) -> Batch | TargetBatch | ViewsBatch:
-        labels = _pixels.as_tensor(labels)
-        if self._several:
-            views = images if isinstance(images, list) else [images]
-            batch: Any = ViewsBatch([_pixels.as_images(view, self.channels_last) for view in views], labels)
-        elif targets is None:
-            batch = Batch(_pixels.as_images(images, self.channels_last), labels)
-        else:
-            size = images.shape[1:3] if self.channels_last else images.shape[2:4]
-            placed = Targets(targets, size, self._kinds)
-            batch = TargetBatch(_pixels.as_images(images, self.channels_last), labels, placed)
-        batch.samples, batch._done = samples, self._native.done()
+    def _batch(self, make_tensor, images, labels, samples, done, more) -> Batch | TargetBatch | ViewsBatch:
+        if self._several and not isinstance(images, list):
+            images = [images]
+        if make_tensor is not None:
+            labels = make_tensor(labels)
+            images = [make_tensor(view) for view in images] if self._several else make_tensor(images)
+        batch: Any = ViewsBatch(images, labels) if self._several else Batch(images, labels)
+        if more is not None:
+            batch = self._with_more(batch, more, make_tensor is None and self.channels_last)
+        batch.samples, batch._done = samples, done
+        return batch
+
+    def _with_more(self, batch: Any, more: dict, interleaved: bool) -> Batch | TargetBatch | ViewsBatch:
+        images, labels = batch
+        if "targets" in more:
+            size = tuple(images.shape[1:3] if interleaved else images.shape[2:4])
+            batch = TargetBatch(images, labels, Targets(more["targets"], size, self._kinds))
+        elif "mixed" in more:
+            soft, partners, lam = more["mixed"]
+            batch = Batch(images, _pixels.as_tensor(soft))
+            batch.mixed = Mixed(labels, _pixels.as_tensor(partners), lam)
+        batch.fields = {name: _pixels.as_tensor(value) for name, value in more.get("fields", {}).items()}
         return batch
 
     @property
@@ -345,6 +416,19 @@ class Loader(Generic[Delivers]):
             "first samples of this one",
         )
 
+    def tune(self, seconds: float = 10.0) -> Tuning:
+        """Measures for about that long which workers=, slots= and order= read this dataset fastest on this machine and
+        storage; the loader itself stays as it is. Best before the first epoch, while nothing else runs. Of workers and
+        slots it takes the fewest within 5 % of the best, and order="window", which makes other batches, only where the
+        dataset is not in memory and that is faster.
+
+            print(loader.tune())                                 # workers=8, slots=4, order='global'
+        """
+        try:
+            return Tuning(*self._native.tune(float(seconds)))
+        except Error as error:
+            raise self._explained(error) from error.__cause__
+
     def stats(self) -> dict:
         """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""
         counters = self._native.counters()
@@ -357,16 +441,21 @@ class Loader(Generic[Delivers]):
         return self._native.bad_samples()
 
 
-def _as_it_is(dataset: Dataset, split: str) -> Dataset:
-    """The dataset, of which nothing was asked that a Loader would not do."""
-    given = [name for name in ("transform", "target_transform", "transforms") if getattr(dataset, name) is not None]
-    if split or given:
-        raise UsageError(
-            f"a Loader does not use {given[0]}= of a Dataset" if given else "split= chooses from a path, not of a Dataset",
-            dataset.path,
-            "give augment=, or read the Dataset with torch.utils.data.DataLoader" if given else "give Dataset(path, split=)",
-        )
-    return dataset
+def _refuse_what_is_ignored(dataset: Dataset, split: str, **taken: Any) -> None:
+    """Of a dataset something may have been asked that a Loader does not do, or is told to do by an option of its own."""
+    if split:
+        raise UsageError("split= chooses from a path, not of a Dataset", dataset.path, "give Dataset(path, split=)")
+    asked = {name: getattr(dataset, name) for name in ("transform", "target_transform", "transforms", "bands")}
+    asked["targets"] = dataset._with_targets or None
+    for name, value in asked.items():
+        if value is not None and not taken.get(name):
+            raise UsageError(
+                f"a Loader does not use {name}= of a Dataset",
+                dataset.path,
+                f"give {name}= to the Loader"
+                if name in taken
+                else "give augment=, or read the Dataset with torch.utils.data.DataLoader",
+            )
 
 
 def _whole(name: str, value: Any) -> int:
@@ -376,7 +465,7 @@ def _whole(name: str, value: Any) -> int:
 
 
 def _number(state: dict, name: str) -> int:
-    value = state.get(name) if isinstance(state, dict) else None
+    value: Any = state.get(name) if isinstance(state, dict) else None
     if hasattr(value, "__index__") and value >= 0:  # also numpy's
         return value.__index__()
     held = sorted(map(str, state)) if isinstance(state, dict) else type(state).__name__

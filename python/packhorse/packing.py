@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from . import remote
 from ._options import CheckOptions, IndexOptions, PackOptions, Path, VerifyOptions, takes
 from ._program import program
+from ._pytorch import place_bytes
 from .errors import RejectedError, UnsupportedError
 from .reports import CheckReport, CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
 
@@ -55,7 +56,7 @@ def pack(
 
     Too many rejects raise RejectedError, with the report in its attribute `report`. Ctrl-C, too, leaves the finished
     shards in OUT.partial, where the same call goes on."""
-    result = _native(source, out).pack(os.fsencode(source), os.fsencode(out), options, _bytes(log), progress)
+    result = _native(source, out).pack(place_bytes(source), place_bytes(out), options, _bytes(log), progress)
     return _packed(result, source, expected=not options.get("dry_run") and options.get("task") is None)
 
 
@@ -80,7 +81,7 @@ def verify(
     level    "quick" (files, sizes, indexes) or "full" (every byte, and every shard by its format's own library)
     decode   also decode every image
     subset   only part I of N: "0/10" """
-    arguments = os.fsencode(dataset), level, subset or "", _bytes(against), options, os.fsencode(program()), progress
+    arguments = place_bytes(dataset), level, subset or "", _bytes(against), options, os.fsencode(program()), progress
     text, problem, advice = _native(dataset, against).verify(*arguments)
     return VerifyReport.of(json.loads(text), problem=problem, advice=advice)
 
@@ -113,7 +114,7 @@ def check(
 
 def inspect(dataset: Path) -> InspectReport:
     """Describes a dataset, or the splits in a directory, from their indexes, as `packhorse inspect` does."""
-    return InspectReport.of(json.loads(_native(dataset).inspect(os.fsencode(dataset))))
+    return InspectReport.of(json.loads(_native(dataset).inspect(place_bytes(dataset))))
 
 
 def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress | None = None) -> UnpackReport:
@@ -122,7 +123,7 @@ def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress 
     as_    "coco", "yolo" or "voc": the images, and the objects in them in that notation; what it cannot say is counted
            in the report's `unsaid`
     """
-    return UnpackReport.of(json.loads(_native(dataset).unpack(os.fsencode(dataset), os.fsencode(out), as_, progress)))
+    return UnpackReport.of(json.loads(_native(dataset).unpack(place_bytes(dataset), place_bytes(out), as_, progress)))
 
 
 @takes(IndexOptions)
@@ -145,7 +146,7 @@ def index(
     """
     named = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
     arrays = images or "", offsets or "", label_array or "", keys or ""
-    places = [os.fsencode(one) for one in named], _bytes(out), _bytes(labels), arrays
+    places = [place_bytes(one) for one in named], _bytes(out), _bytes(labels), arrays
     arguments = *places, options, _bytes(log), os.fsencode(program()), progress
     return _packed(_native().index(*arguments), named[0], expected=True)
 
@@ -157,7 +158,7 @@ def copy(
     each file is compared with the SHA-256 in the manifest, and `target` appears once all are there.
 
         packhorse.copy("s3://bucket/packed/train", "/scratch/train")"""
-    arguments = os.fsencode(source), os.fsencode(target), jobs, _bytes(staging), progress
+    arguments = place_bytes(source), place_bytes(target), jobs, _bytes(staging), progress
     return CopyReport.of(json.loads(_native(source, target).copy(*arguments)))
 
 
@@ -165,7 +166,7 @@ def export_index(
     dataset: Path, *, output: Path | None = None, dali_version: str = "1.2", jobs: int = 0
 ) -> ExportReport:
     """Writes the indexes that DALI, wids and timm expect beside tar shards, as `packhorse export-index` does."""
-    text = _native().export_index(os.fsencode(dataset), _bytes(output), dali_version, jobs)
+    text = _native().export_index(place_bytes(dataset), _bytes(output), dali_version, jobs)
     return ExportReport.of(json.loads(text))
 
 
@@ -180,12 +181,12 @@ def _native(*places: Path | None):
         ) from error
     for place in places:
         if place is not None:
-            remote.prepare(os.fsdecode(place), _pack, _pack.may_name_urls(os.fsencode(place)))
+            remote.prepare(os.fsdecode(place_bytes(place)), _pack, _pack.may_name_urls(place_bytes(place)))
     return _pack
 
 
 def _bytes(path: Path | None) -> bytes:
-    return b"" if path is None else os.fsencode(path)
+    return b"" if path is None else place_bytes(path)
 
 
 def _packed(result: tuple[str, int], source: Path, expected: bool) -> PackReport:

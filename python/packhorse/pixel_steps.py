@@ -32,7 +32,7 @@ def _class(name: str, summary: str, parameters: list) -> type:
         PixelStep.__init__(self, name, [(parameter, _numbers(parameter, value)) for parameter, value in given])
 
     usual = {parameter: value if value is None else tuple(value) for parameter, value in parameters}
-    initialise.__signature__ = inspect.Signature(  # what help() and editors show
+    signature = inspect.Signature(  # what help() and editors show
         [
             inspect.Parameter(
                 parameter,
@@ -42,6 +42,7 @@ def _class(name: str, summary: str, parameters: list) -> type:
             for parameter, value in [("self", None), *usual.items()]
         ]
     )
+    initialise.__signature__ = signature  # type: ignore[attr-defined]
     return type(name, (PixelStep,), {"__init__": initialise, "__doc__": summary, "__module__": "packhorse"})
 
 

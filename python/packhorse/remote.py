@@ -32,7 +32,7 @@ def configure_remote(**options: Unpack[RemoteOptions]) -> None:
             advice="install a wheel of packhorse, or build the package with all its parts",
         ) from error
 
-    _opener = _remote.enable(options)
+    _opener = _remote.enable(dict(options))
     _options.update(options)
 
 
@@ -84,7 +84,7 @@ class _BeforeFork:
         )
 
     def __len__(self) -> NoReturn:
-        return self.__getattr__("__len__")
+        self.__getattr__("__len__")
 
 
 _open: weakref.WeakSet = weakref.WeakSet()  # datasets at URLs

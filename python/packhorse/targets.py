@@ -155,7 +155,7 @@ class Targets:
         columns = self._columns(first_label)
         wrap = _wrapper(self.size, self.keypoints is not None) if tv_tensors else None
         offsets = self.offsets.tolist()
-        made = []
+        made: list[dict[str, Any]] = []
         for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
             one = {name: column[begin:end] for name, column in columns.items()}
             if masks:
@@ -185,8 +185,9 @@ class Targets:
 
     def draw_masks(self, begin: int, end: int) -> Any:
         """The masks of the objects begin to end - 1, uint8 [end - begin, height, width] of 0 and 1."""
-        columns = [_array(column) for column in (self.polygons, self.points, self.outlines, self.runs, self.counts)]
-        drawn = _reader.draw_masks(*columns, begin, end, *self.size)
+        polygons, points, outlines = (_array(column) for column in (self.polygons, self.points, self.outlines))
+        runs, counts = _array(self.runs), _array(self.counts)
+        drawn = _reader.draw_masks(polygons, points, outlines, runs, counts, begin, end, *self.size)
         return _tensor(drawn) if _is_tensor(self.boxes) else drawn
 
     def _columns(self, first_label: int) -> dict[str, Any]:

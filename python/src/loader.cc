@@ -6,14 +6,17 @@
 #include <memory>
 #include <mutex>
 
+#include "batch_values.h"
 #include "bindings.h"
 #include "loader/loader_table.h"
 #include "option_values.h"
 #include "others_run.h"
 #include "packhorse/base/error.h"
+#include "packhorse/reader/autotune.h"
 #include "packhorse/reader/targets.h"
 #include "packhorse/version.h"
 #include "remote_opener.h"
+#include "sample_hook.h"
 #include "watched_call.h"
 
 namespace packhorse::python {
@@ -33,16 +36,12 @@ nb::dlpack::dtype type_of(reader::PixelType type) {
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
 }
 
-using Images = nb::ndarray<nb::numpy>;
-/// images [batch, height, width, channels] or [batch, channels, height, width], or a list of such,
-/// one for each view; labels and samples int64/uint64 [batch].
-using Arrays =
-    std::tuple<std::variant<Images, std::vector<Images>>, nb::ndarray<nb::numpy, std::int64_t>,
-               nb::ndarray<nb::numpy, std::uint64_t>>;
-/// The same, and the columns of the objects.
-using ArraysAndTargets =
-    decltype(std::tuple_cat(std::declval<Arrays>(), std::declval<std::tuple<nb::dict>>()));
-using Delivered = std::variant<Arrays, ArraysAndTargets>;
+/// Images, labels int64 [batch], samples uint64 [batch], the samples done after the batch, and what
+/// else it has: perhaps nothing. Images and labels are arrays, the images as they lie in memory, or
+/// capsules of DLPack with images [batch, channels, height, width] in either layout. Of several
+/// views, there is a list of images.
+using Delivered = std::tuple<nb::object, nb::object, nb::ndarray<nb::numpy, std::uint64_t>,
+                             std::uint64_t, std::optional<nb::dict>>;
 
 /// Key points of an object, as the dataset says.
 std::size_t keypoints_of(const Dataset& dataset) {
@@ -65,6 +64,7 @@ reader::TargetRules rules_of(const Rules& rules) {
 struct OwnedLoader {
   const ::pid_t process = ::getpid();
   std::mutex mutex;
+  std::shared_ptr<PythonHook> hook;
   std::unique_ptr<Loader> loader;
 };
 
@@ -93,16 +93,36 @@ class AllLoaders {
 /// The Loader, for the process that made it: after fork() its threads are gone.
 class ProcessLoader {
  public:
-  ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
+  ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options,
+                std::shared_ptr<PythonHook> hook)
       : format_(options.format),
         has_targets_(options.targets.has_value()),
+        has_fields_(!options.fields.empty()),
         order_(reader::name_of(options.order)),
         keypoints_(keypoints_of(*dataset)),
         reads_in_next_(options.workers == 0 && dataset->from_afar()),
         owned_(std::make_shared<OwnedLoader>()) {
+    if (hook) {
+      options.sample_hook = [hook](const reader::DecodedSample& sample) { hook->call(sample); };
+      owned_->hook = std::move(hook);
+    }
+    dataset_ = dataset;
+    options_ = options;
     owned_->loader = call_that_may_wait(
         true, [&] { return std::make_unique<Loader>(std::move(dataset), std::move(options)); });
     AllLoaders::here().add(owned_);
+  }
+
+  /// The options that tune() chose, by their names, and its reasons.
+  std::tuple<nb::dict, std::vector<std::string>> tune(double seconds) const {
+    static_cast<void>(here());
+    const reader::Tuned tuned =
+        call_that_may_wait(true, [&] { return reader::tune(dataset_, options_, seconds); });
+    nb::dict made;
+    made["workers"] = tuned.workers;
+    made["slots"] = tuned.slots;
+    made["order"] = reader::name_of(tuned.order);
+    return {made, tuned.reasons};
   }
 
   /// In a forked child nothing can join the threads, and their locks may be held for ever.
@@ -131,14 +151,13 @@ class ProcessLoader {
     });
   }
 
-  std::optional<Delivered> next() {
-    wait();
-    std::optional<Batch> batch = alone([](Loader& loader) { return loader.next(); });
+  std::optional<Delivered> next(bool capsules) {
+    std::optional<Batch> batch = next_batch();
     if (!batch) return std::nullopt;
-    Arrays made = arrays(*batch);
-    if (!has_targets_) return made;
-    return std::tuple_cat(std::move(made),
-                          std::make_tuple(target_arrays(batch->take_targets(), keypoints_)));
+    return Delivered(images(*batch, capsules), labels(*batch, capsules),
+                     to_numpy<std::uint64_t>({batch->samples().begin(), batch->samples().end()},
+                                             {batch->samples().size()}),
+                     here().state().done, more(*batch));
   }
 
   const std::string& order() const { return order_; }
@@ -162,37 +181,65 @@ class ProcessLoader {
     throw Error(ErrorKind::kUsage, "this Loader was stopped: the interpreter is about to end");
   }
 
-  /// The batch's arrays, which own its memory.
-  Arrays arrays(Batch& batch) const {
+  /// What a batch has besides its images and labels.
+  std::optional<nb::dict> more(Batch& batch) const {
     const auto size = static_cast<std::size_t>(batch.size());
-    auto* kept = new std::shared_ptr<std::uint8_t>(batch.keep_images());
-    const nb::capsule owner(
-        kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
-    import_numpy();
-    std::vector<Images> views;
-    for (std::size_t view = 0; view < batch.views(); ++view)
-      views.push_back(images(batch, view, owner));
-    std::variant<Images, std::vector<Images>> all = views.front();
-    if (views.size() > 1) all = std::move(views);
-    return Arrays(
-        std::move(all),
-        to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
-        to_numpy<std::uint64_t>({batch.samples().begin(), batch.samples().end()}, {size}));
+    const bool mixed = !batch.mixed().targets.empty();
+    if (!has_targets_ && !has_fields_ && !mixed) return std::nullopt;
+    nb::dict made;
+    if (has_targets_) made["targets"] = target_arrays(batch.take_targets(), keypoints_);
+    if (has_fields_) made["fields"] = field_values(batch.take_fields(), size);
+    if (mixed) made["mixed"] = mixed_labels(batch.mixed(), size);
+    return made;
   }
 
-  Images images(const Batch& batch, std::size_t view, const nb::capsule& owner) const {
+  static nb::object labels(const Batch& batch, bool capsule) {
+    const auto values = batch.labels();
+    const auto made = to_numpy<std::int64_t>({values.begin(), values.end()}, {values.size()});
+    return capsule ? nb::cast(nb::ndarray<>(made)) : nb::cast(made);
+  }
+
+  /// The batch's images, which own its memory.
+  nb::object images(Batch& batch, bool capsule) const {
+    const std::shared_ptr<std::uint8_t> memory = batch.keep_images();
+    if (batch.views() == 1) return images_of(batch, 0, memory, capsule);
+    nb::list views;
+    for (std::size_t view = 0; view < batch.views(); ++view)
+      views.append(images_of(batch, view, memory, capsule));
+    return views;
+  }
+
+  nb::object images_of(const Batch& batch, std::size_t view,
+                       const std::shared_ptr<std::uint8_t>& owner, bool capsule) const {
+    const auto size = static_cast<std::size_t>(batch.size());
     const bool planes = format_.layout == reader::PixelLayout::kPlanes;
     const auto height = static_cast<std::size_t>(batch.height(view));
     const auto width = static_cast<std::size_t>(batch.width(view));
     const auto channels = static_cast<std::size_t>(batch.channels());
-    const std::size_t shape[] = {static_cast<std::size_t>(batch.size()), planes ? channels : height,
-                                 planes ? height : width, planes ? width : channels};
-    return {batch.images(view).data(), 4, shape, owner, nullptr, type_of(format_.type)};
+    void* const memory = batch.images(view).data();
+    if (capsule && !planes) {
+      const auto step = static_cast<std::int64_t>(width * channels);
+      const std::size_t shape[] = {size, channels, height, width};
+      const std::int64_t strides[] = {step * batch.height(view), 1, step, batch.channels()};
+      return nb::cast(
+          nb::ndarray<>(array_over(memory, shape, type_of(format_.type), owner, strides)));
+    }
+    const std::size_t shape[] = {size, planes ? channels : height, planes ? height : width,
+                                 planes ? width : channels};
+    const nb::ndarray<nb::numpy> made = array_over(memory, shape, type_of(format_.type), owner);
+    return capsule ? nb::cast(nb::ndarray<>(made)) : nb::cast(made);
   }
 
-  void wait() const {
-    while (!alone([](Loader& loader) { return loader.wait(kBetweenSignals); }))
+  std::optional<Batch> next_batch() const {
+    std::optional<Batch> batch;
+    const auto take = [&](Loader& loader) {
+      if (!loader.wait(kBetweenSignals)) return false;
+      batch = loader.next();
+      return true;
+    };
+    while (!alone(take))
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return batch;
   }
 
   /// Does something while other threads of Python run, but none with this loader.
@@ -205,8 +252,10 @@ class ProcessLoader {
     });
   }
 
+  std::shared_ptr<const Dataset> dataset_;  ///< these two for tune()
+  LoaderOptions options_;
   const reader::PixelFormat format_;
-  const bool has_targets_;
+  const bool has_targets_, has_fields_;
   const std::string order_;
   const std::size_t keypoints_;
   const bool reads_in_next_;  ///< of a storage
@@ -260,6 +309,10 @@ void stop_loaders() {
   for (const std::weak_ptr<OwnedLoader>& one : AllLoaders::here().get()) {
     const std::shared_ptr<OwnedLoader> owned = one.lock();
     if (!owned || owned->process != ::getpid()) continue;
+    if (owned->hook && owned->hook->busy()) {  // in a call that perhaps never ends
+      static_cast<void>(owned->loader.release());
+      continue;
+    }
     const OthersRun others_run;
     const std::scoped_lock lock(owned->mutex);
     owned->loader.reset();
@@ -277,7 +330,7 @@ void bind_loader(nb::module_& module) {
              std::vector<std::tuple<reader::Augment, reader::PixelSteps>> views,
              const nb::dict& given,
              const std::optional<std::tuple<nb::object, nb::object>>& pinning,
-             const std::optional<Rules>& targets) {
+             const std::optional<Rules>& targets, const nb::object& hook) {
             LoaderOptions options;
             std::tie(options.augment, options.pixels) = std::move(views.at(0));
             for (auto view = views.begin() + 1; view != views.end(); ++view)
@@ -291,18 +344,21 @@ void bind_loader(nb::module_& module) {
             if (options.tail == Tail::kKeep && options.world > 1) options.tail = Tail::kPad;
             if (pinning)
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
-            new (self) ProcessLoader(std::move(dataset), std::move(options));
+            new (self) ProcessLoader(std::move(dataset), std::move(options),
+                                     hook.is_none() ? nullptr : std::make_shared<PythonHook>(hook));
           },
-          "dataset"_a, nb::kw_only(), "views"_a, "given"_a, "pinning"_a.none(), "targets"_a.none())
+          "dataset"_a, nb::kw_only(), "views"_a, "given"_a, "pinning"_a.none(), "targets"_a.none(),
+          "hook"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
-      .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
+      .def("next", &ProcessLoader::next, "capsules"_a,
+           "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)
       .def(
           "check", [](const ProcessLoader& self) { self.here(); },
           "Raises where it cannot be used: in a child of its process, and at the end")
       .def("is_ready", &ProcessLoader::is_ready, "Whether next() would not wait")
       .def_prop_ro("order", &ProcessLoader::order, "Its name: the usual one where none was given")
-      .def("done", [](const ProcessLoader& self) { return self.here().state().done; })
+      .def("tune", &ProcessLoader::tune, "seconds"_a)
       .def("counters", &counters)
       .def("bad_samples", &bad_samples);
 }

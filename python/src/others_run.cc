@@ -113,6 +113,26 @@ void run_python(const std::function<void()>& work) {
   leave();
 }
 
+bool call_from_cpp(const std::function<void()>& work) {
+  const WorkRuns runs;
+  if (End::here().going) return false;
+  try {
+    const nanobind::gil_scoped_acquire held;
+    try {
+      work();
+    } catch (const std::exception&) {
+      throw;
+    } catch (...) {  // before the lock is given back, which this thread does not have
+      stay();
+    }
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {  // Python ends a thread that came too late to be waited for
+    stay();
+  }
+  return true;
+}
+
 void import_numpy() {
   static std::atomic<bool> imported = false;
   if (imported) return;

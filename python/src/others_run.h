@@ -33,6 +33,11 @@ class OthersRun {
 /// held. Throws what `work` throws.
 void run_python(const std::function<void()>& work);
 
+/// Calls Python code from a thread of C++, without the GIL, which it takes: the interpreter's end
+/// waits for it, for some seconds. Returns false, and calls nothing, once the interpreter ends.
+/// Throws what `work` throws: no exception of Python, which the caller could not destroy.
+bool call_from_cpp(const std::function<void()>& work);
+
 /// A thread of C++ works while it lives: the interpreter's end waits for it. Made with the GIL
 /// held; ends in any thread.
 class WorkRuns {

@@ -10,6 +10,8 @@
 #include "base/stop.h"
 #include "codecs/image_header.h"
 #include "loader/band_survey.h"
+#include "loader/batch_fields.h"
+#include "loader/batch_mixer.h"
 #include "loader/latency.h"
 #include "loader/ring.h"
 #include "loader/sample_maker.h"
@@ -104,16 +106,24 @@ struct Loader::Impl {
       targets_reader.emplace(*dataset);
       refuse_mixed_masks();
     }
+    if (!options.fields.empty()) fields_reader.emplace(*dataset, options.fields);
+    if (options.mix.any()) mixer.emplace(options, dataset->classes().size(), channels_of(bands));
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
       const auto places = static_cast<std::size_t>(options.batch_size);
       if (places_left_encoded(options) > 0) ring.slot(slot).encoded.resize(places);
       if (targets_reader) give_places(ring.slot(slot), places, pixels_of_mask());
+      if (fields_reader) ring.slot(slot).fields = fields_reader->make_room(places);
     }
     if (options.order == OrderKind::kWindow || options.order == OrderKind::kWindowFirst)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
-    const SampleMaker::Shared shared{
-        *dataset, options, bands, views, writer, targets_reader ? &*targets_reader : nullptr};
+    const SampleMaker::Shared shared{*dataset,
+                                     options,
+                                     bands,
+                                     views,
+                                     writer,
+                                     targets_reader ? &*targets_reader : nullptr,
+                                     fields_reader ? &*fields_reader : nullptr};
     for (int i = 0; i < std::max(workers, 1); ++i) add_producer(shared);
     for (int i = 0; i < workers; ++i) {
       Producer& producer = *producers[static_cast<std::size_t>(i)];
@@ -231,8 +241,22 @@ struct Loader::Impl {
         !do_without(producer, slot, static_cast<std::size_t>(place), sample)) {
       return false;
     }
-    if (ring.complete_one(step, order->batch_size(step))) batch_make.add(ns_since(slot.begun));
+    const std::int64_t size = order->batch_size(step);
+    if (!ring.complete_one(step, size)) return true;
+    if (mixer && !mix(slot, step, size)) return false;
+    ring.make_ready(step);
+    batch_make.add(ns_since(slot.begun));
     return true;
+  }
+
+  /// Returns false when that failed, which ends the epoch.
+  bool mix(Ring::Slot& slot, std::uint64_t step, std::int64_t size) try {
+    const auto rank = static_cast<std::uint64_t>(options.rank);  // each rank mixes in its own way
+    mixer->mix(slot, size, epoch, order->done_after(step) + rank);
+    return true;
+  } catch (...) {
+    ring.fail(std::current_exception());
+    return false;
   }
 
   /// Returns false when the sample failed; where nothing can be done without it, the epoch has
@@ -325,6 +349,8 @@ struct Loader::Impl {
   Ring ring;
   BadSampleLog bad;
   std::optional<TargetsReader> targets_reader;  ///< where targets are read
+  std::optional<FieldsReader> fields_reader;    ///< where fields are read
+  std::optional<BatchMixer> mixer;              ///< where batches are mixed
   std::shared_ptr<const Runs> runs;             ///< for windows
   LatencyHistogram batch_wait, batch_make;
   // These change only while no producer is in an epoch:
@@ -388,6 +414,8 @@ std::optional<Batch> Loader::next() {
   batch.channels_ = static_cast<int>(channels_of(impl.bands));
   join_targets(slot, size);
   batch.targets_ = &slot.targets;
+  batch.mixed_ = &slot.mixed;
+  batch.fields_ = &slot.fields;
   ++impl.next_step;
   return batch;
 }
@@ -456,6 +484,8 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   encoded_ = std::exchange(other.encoded_, {});
   channels_ = other.channels_;
   targets_ = other.targets_;
+  mixed_ = other.mixed_;
+  fields_ = other.fields_;
   return *this;
 }
 
@@ -467,6 +497,14 @@ std::shared_ptr<std::uint8_t> Batch::keep_images() {
 BatchTargets Batch::take_targets() {
   if (loader_ == nullptr) throw Error(ErrorKind::kUsage, "this Batch was moved from");
   return std::exchange(*targets_, {});
+}
+
+std::vector<BatchField> Batch::take_fields() {
+  if (loader_ == nullptr) throw Error(ErrorKind::kUsage, "this Batch was moved from");
+  const Loader::Impl& impl = *loader_->impl_;
+  if (!impl.fields_reader) return {};
+  const auto places = static_cast<std::size_t>(impl.options.batch_size);
+  return std::exchange(*fields_, impl.fields_reader->make_room(places));
 }
 
 Batch::~Batch() {

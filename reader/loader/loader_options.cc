@@ -68,8 +68,9 @@ void LoaderOptions::validate() const {
     PixelWriter(format, 0);  // refuses what does not fit colours
   }
   reader::validate(augment);
-  require(more_views.empty() || (encoded_share == 0 && !targets),
-          "several views of an image come without targets, and none is left encoded");
+  require(more_views.empty() || (encoded_share == 0 && !targets && !mix.any()),
+          "several views of an image come without targets, Mixup and CutMix, and none is left "
+          "encoded");
   for (const View& view : more_views) {
     reader::validate(view.augment);
     require(is_crop(view.augment) && is_crop(augment), "several views of an image are crops");
@@ -91,6 +92,23 @@ void LoaderOptions::validate() const {
                 (targets && targets->masks == TargetRules::Masks::kRunLengths),
             "Copy-Paste needs the objects' masks: targets with Masks::kRunLengths");
   }
+  mix.validate();
+  require(!mix.any() || !targets,
+          "Mixup and CutMix mix the labels of whole images: leave out `targets=`");
+  require(
+      !mix.any() || !std::holds_alternative<DetectionAugment>(augment),
+      "`mixup=` and `cutmix=` mix classified images; a DetectionAugment has a mixup of its own");
+  require(!mix.any() || !bands || !bands->mixed_bits,
+          "Mixup and CutMix mix images of the same bits: leave out `mixed_bits=`");
+  require(!mix.any() || (encoded_share == 0 && bad_samples.policy != BadSamplePolicy::kLeaveOut),
+          "Mixup and CutMix need all samples of a batch, decoded");
+  require(mix.any() || (mix.probability == 1 && label_smoothing == 0),
+          "`mix_prob=` and `label_smoothing=` are about mixed batches: give `mixup=` or `cutmix=`");
+  require((mix.mixup_alpha > 0 && mix.cutmix_alpha > 0) || mix.cutmix_share == .5,
+          "`switch_prob=` chooses between two: give both `mixup=` and `cutmix=`");
+  require(label_smoothing >= 0 && label_smoothing < 1,
+          "the label smoothing must be at least 0 and below 1");
+  require(!sample_hook || encoded_share == 0, "a sample hook needs samples that are decoded");
   require(!close_mosaic_from || makes_of_several(augment),
           "there is no Mosaic, Copy-Paste or Mixup to close");
   OrderOptions any = order_options(*this, 0, 0);

@@ -41,14 +41,15 @@ bool Ring::wait_open(std::uint64_t step, const std::stop_token& stop) {
 }
 
 bool Ring::complete_one(std::uint64_t step, std::int64_t batch_size) {
-  Slot& filled = slot(step);
   // Releases what this thread wrote. The last thread acquires what all threads wrote, and passes it
   // on through the mutex.
-  if (filled.filled.fetch_add(1, std::memory_order_acq_rel) + 1 < batch_size) return false;
+  return slot(step).filled.fetch_add(1, std::memory_order_acq_rel) + 1 == batch_size;
+}
+
+void Ring::make_ready(std::uint64_t step) {
   const std::lock_guard lock(mutex_);
-  filled.ready = true;
+  slot(step).ready = true;
   consumer_.notify_all();
-  return true;
 }
 
 void Ring::fail(std::exception_ptr error) {

@@ -35,6 +35,8 @@ class Ring {
     std::vector<PlacedTargets> places;            ///< of each place; empty unless they are read
     std::vector<std::uint8_t> masks;              ///< theirs, while they are made
     BatchTargets targets;                         ///< the same, joined when the batch is taken
+    std::vector<BatchField> fields;               ///< as LoaderOptions::fields names them
+    MixedLabels mixed;                            ///< empty unless batches are mixed
     std::chrono::steady_clock::time_point begun;  ///< when work on its first sample began
 
    private:
@@ -69,8 +71,9 @@ class Ring {
     return slot(step).open.load(std::memory_order_acquire) == step;
   }
   /// Marks one more of the `batch_size` samples of `step` as complete. Returns true for the last
-  /// one.
+  /// one: its thread may change the whole batch, and then calls make_ready().
   bool complete_one(std::uint64_t step, std::int64_t batch_size);
+  void make_ready(std::uint64_t step);
   /// Ends the epoch with an error; only the first one counts.
   void fail(std::exception_ptr error);
   /// Whoever sees that an epoch is on sees what was set before begin_epoch().

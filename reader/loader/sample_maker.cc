@@ -9,6 +9,7 @@ namespace packhorse::reader {
 namespace {
 
 constexpr std::uint64_t kViewSalt = 0x76696577;  // "view": keeps views apart
+constexpr std::uint64_t kHookSalt = 0x686f6f6b;  // "hook"
 
 std::size_t pixels_in(const ImageSize& size) {
   return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
@@ -51,6 +52,7 @@ SampleMaker::SampleMaker(const Shared& shared, ReplaceBeside replace_beside)
       options_(shared.options),
       writer_(shared.writer),
       targets_(shared.targets),
+      fields_(shared.fields),
       replace_beside_(std::move(replace_beside)),
       views_(shared.views),
       encoded_places_(places_left_encoded(options_)),
@@ -76,6 +78,14 @@ void SampleMaker::make(Ring::Slot& slot, std::size_t place, std::uint64_t sample
   } else {
     read_and_make(slot, place, sample, SampleRandom(options_.seed, epoch, sample));
   }
+  if (fields_ != nullptr) read_fields(slot, place, sample);
+}
+
+void SampleMaker::read_fields(Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+  const Clock::time_point begin = Clock::now();
+  fields_->read(sample, place, slot.fields, field_);
+  dataset_.check_whole(sample);
+  stage_end(Stage::kRead, begin, Clock::now(), 0);
 }
 
 void SampleMaker::leave_out(Ring::Slot& slot, std::size_t place) const {
@@ -85,6 +95,7 @@ void SampleMaker::leave_out(Ring::Slot& slot, std::size_t place) const {
     std::ranges::fill(pixels_of(slot, place, view), std::uint8_t{0});
   if (!slot.encoded.empty()) slot.encoded[place] = {};
   if (targets_ != nullptr) clear(slot.places[place], targets_->ignored());
+  if (fields_ != nullptr) fields_->leave_out(place, slot.fields);
 }
 
 void SampleMaker::add_to(LoaderCounters& total) const {
@@ -130,9 +141,24 @@ void SampleMaker::make_pixels(Ring::Slot& slot, std::size_t place, std::uint64_t
     if (!writer_.is_as_decoded()) decoded = decoded.subspan(size);
   }
   decoder_.decode(bytes, crops_, known);
-  if (writer_.is_as_decoded()) return;
-  for (std::size_t v = 0; v < views_.size(); ++v)
-    writer_.write(crops_[v].out, pixels_of(slot, place, v));
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const CropRequest& crop = crops_[v];
+    if (options_.sample_hook) call_hook(slot, place, views_[v].size, crop.random, crop.out);
+    if (!writer_.is_as_decoded()) writer_.write(crop.out, pixels_of(slot, place, v));
+  }
+}
+
+void SampleMaker::call_hook(const Ring::Slot& slot, std::size_t place, ImageSize size,
+                            SampleRandom random, std::span<std::uint8_t> pixels) const {
+  const std::size_t bytes_of_pixel = decoder_.bytes_of_pixel();
+  const bool floats = options_.bands.has_value();
+  options_.sample_hook({.pixels = pixels,
+                        .size = size,
+                        .channels = static_cast<int>(bytes_of_pixel / (floats ? sizeof(float) : 1)),
+                        .floats = floats,
+                        .label = slot.labels[place],
+                        .sample = slot.samples[place],
+                        .seed = random.stream(kHookSalt).next()});
 }
 
 void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random,
@@ -166,7 +192,10 @@ void SampleMaker::compose(Ring::Slot& slot, std::size_t place, std::uint64_t sam
       failed = replace_beside_(failed, attempt, error);
     }
   }
-  if (options_.decode && !writer_.is_as_decoded()) writer_.write(pixels, out);
+  if (!options_.decode) return;
+  if (options_.sample_hook)
+    call_hook(slot, place, views_.front().size, SampleRandom(options_.seed, epoch, sample), pixels);
+  if (!writer_.is_as_decoded()) writer_.write(pixels, out);
 }
 
 std::span<std::uint8_t> SampleMaker::pixels_of(Ring::Slot& slot, std::size_t place,

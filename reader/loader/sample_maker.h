@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "loader/batch_fields.h"
 #include "loader/composer.h"
 #include "loader/ring.h"
 #include "loader/targets_reader.h"
@@ -45,6 +46,7 @@ class SampleMaker {
     const std::vector<ViewPlace>& views;
     const PixelWriter& writer;
     const TargetsReader* targets;  ///< null where none are read
+    const FieldsReader* fields;    ///< null where none are read
   };
   /// Says which sample takes the place of `failed`, which was to be seen beside the sample itself
   /// and failed after `attempt` others; or throws.
@@ -71,12 +73,16 @@ class SampleMaker {
   void compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
   std::span<std::uint8_t> pixels_of(Ring::Slot& slot, std::size_t place,
                                     std::size_t view = 0) const;
+  void read_fields(Ring::Slot& slot, std::size_t place, std::uint64_t sample);
+  void call_hook(const Ring::Slot& slot, std::size_t place, ImageSize size, SampleRandom random,
+                 std::span<std::uint8_t> pixels) const;
   void stage_end(Stage stage, Clock::time_point begin, Clock::time_point end, std::uint64_t bytes);
 
   const Dataset& dataset_;
   const LoaderOptions& options_;
   const PixelWriter& writer_;
   const TargetsReader* targets_;
+  const FieldsReader* fields_;
   ReplaceBeside replace_beside_;
   const std::vector<ViewPlace>& views_;
   std::size_t encoded_places_;

@@ -146,6 +146,20 @@ void halves(const std::uint8_t* in, std::size_t count, const Normalization& by, 
   const std::size_t i = interleaved(in, count, by, out);
   plain_pixel_kernels().halves(in + 3 * i, count - i, by, out + 3 * i);
 }
+
+void blend_halves(const Half* other, std::size_t count, float share, Half* own) {
+  const std::size_t lanes = hn::Lanes(dfloat);
+  const VFloat own_share = hn::Set(dfloat, share), other_share = hn::Set(dfloat, 1 - share);
+  const auto load = [](const Half* from) HWY_ATTR {
+    return hn::PromoteTo(dfloat, hn::BitCast(DHalf(), hn::LoadU(DHalfBits(), from)));
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    store(hn::Add(hn::Mul(load(own + i), own_share), hn::Mul(load(other + i), other_share)),
+          own + i);
+  }
+  plain_pixel_kernels().blend_halves(other + i, count - i, share, own + i);
+}
 #endif
 
 }  // namespace
@@ -158,6 +172,7 @@ PixelKernels pixel_kernels_of_target() {
 #if PACKHORSE_ROUNDS_TO_HALF
   kernels.half_planes = half_planes;
   kernels.halves = halves;
+  kernels.blend_halves = blend_halves;
 #endif
   return kernels;
 }

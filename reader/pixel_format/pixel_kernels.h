@@ -27,6 +27,8 @@ struct PixelKernels {
                       const Halves& out);
   void (*floats)(const std::uint8_t* in, std::size_t count, const Normalization&, float* out);
   void (*halves)(const std::uint8_t* in, std::size_t count, const Normalization&, Half* out);
+  /// share x own + (1 - share) x other, rounded once where the share is a multiple of 1/256.
+  void (*blend_halves)(const Half* other, std::size_t count, float share, Half* own);
 };
 
 /// In plain C++, for any processor: what the others are tested against.
@@ -36,5 +38,7 @@ PixelKernels fastest_pixel_kernels();
 
 /// Rounds to the nearest, ties to even; what is too large becomes infinite.
 Half half_of(float value);
+/// Exact.
+float float_of(Half half);
 
 }  // namespace packhorse::reader

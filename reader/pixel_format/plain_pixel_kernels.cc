@@ -37,6 +37,11 @@ void interleaved(const std::uint8_t* in, std::size_t count, const Normalization&
   }
 }
 
+void blend_halves(const Half* other, std::size_t count, float share, Half* own) {
+  for (std::size_t i = 0; i < count; ++i)
+    own[i] = half_of(float_of(own[i]) * share + float_of(other[i]) * (1 - share));
+}
+
 }  // namespace
 
 /// Fabian Giesen's float_to_half_fast3_rtne, https://gist.github.com/rygorous/2156668.
@@ -59,9 +64,18 @@ Half half_of(float value) {
   return static_cast<Half>(half | sign >> 16);
 }
 
+float float_of(Half half) {
+  const std::uint32_t sign = (half & 0x8000U) << 16, bits = half & 0x7fffU;
+  constexpr std::uint32_t kInfinity = 0x7c00;
+  if (bits >= kInfinity) return std::bit_cast<float>(sign | 0x7f800000U | bits << 13);
+  // The exponent is moved by a multiplication, which also makes subnormal numbers normal.
+  const float scaled = std::bit_cast<float>(bits << 13) * 0x1p112F;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(scaled));
+}
+
 const PixelKernels& plain_pixel_kernels() {
-  static constexpr PixelKernels kKernels = {byte_planes, planes<float>, planes<Half>,
-                                            interleaved<float>, interleaved<Half>};
+  static constexpr PixelKernels kKernels = {byte_planes,        planes<float>,     planes<Half>,
+                                            interleaved<float>, interleaved<Half>, blend_halves};
   return kKernels;
 }
 

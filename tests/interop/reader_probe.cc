@@ -100,7 +100,7 @@ void draw(const Json& options) {
       const auto box = steps::RandomErasing{.p = 1}.plan(width, height, random);
       line = {box.x, box.y, box.w, box.h};
     } else {
-      line = json_of(plan_mix(mix_options(options), options.at("batch"), width, 0, 0, i));
+      line = json_of(plan_mix(mix_options(options), options.at("batch"), {height, width}, 0, 0, i));
     }
     std::cout << line.dump() << '\n';
   }
@@ -127,7 +127,7 @@ void change(const std::string& how, const Json& options) {
   } else if (how == "adjust") {
     adjust_colors(color_plan(options), pixels);
   } else {
-    const int size = options.at("width");
+    const ImageSize size = {options.at("height"), options.at("width")};
     mix(plan_mix(mix_options(options), options.at("batch"), size, 0, 0, options.at("step")), pixels,
         size);
   }

@@ -279,7 +279,7 @@ def test_what_makes_no_sense_is_refused(packed):
         ({"views": [crop] * 2, "targets": True}, "no targets"),
         ({"augment": [crop, crop]}, "comes second"),
         ({"augment": packhorse.ColorJitter(0.4)}, "a crop is missing"),
-        ({"size": 0}, "size"),
+        ({"size": 0}, "sides"),
         ({"size": 32, "order": "any"}, "'any' is not a valid value for order="),
         ({"size": 32, "rank": 1}, "both, or neither"),
         ({"size": 32, "rank": 2, "world_size": 2}, "rank"),
@@ -369,3 +369,32 @@ def test_stats_say_who_waits(packed):
     list(reader)
     stats = reader.stats()
     assert stats["samples"] == 120 and stats["batches"] == 4 and stats["limit"] in ("loader", "consumer")
+
+
+def test_tune_gives_options_of_a_loader_and_reasons_and_leaves_the_loader_as_it_is(packed):
+    reader = loader(packed, workers=1)
+    batches = iter(reader)
+    first = next(batches)
+    tuning = reader.tune(seconds=0.2)
+    assert list(tuning) == ["workers", "slots", "order"] and 1 <= tuning["workers"] <= len(os.sched_getaffinity(0))
+    assert tuning["slots"] in (4, 8) and tuning["order"] == "global"  # it is in memory
+    assert str(tuning) == f"workers={tuning['workers']}, slots={tuning['slots']}, order='global'"
+    assert len(tuning.reasons) == 2 and all("img/s" in reason for reason in tuning.reasons)
+    expected = content(loader(packed))
+    assert content([first, *batches]) == expected == content(loader(packed, **tuning))
+    for nonsense in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(packhorse.errors.UsageError, match="seconds above 0"):
+            reader.tune(nonsense)
+
+
+def test_tune_calls_functions_and_says_what_they_raised(packed):
+    threads = set()
+    loader(packed, sample_transform=lambda image, label, seed: threads.add(threading.get_ident())).tune(0.1)
+    assert threads
+
+    def fail(image, label, seed):
+        raise RuntimeError("of mine")
+
+    with pytest.raises(packhorse.errors.UsageError, match="RuntimeError: of mine") as raised:
+        loader(packed, sample_transform=fail).tune(0.1)
+    assert isinstance(raised.value.__cause__, RuntimeError)

@@ -67,7 +67,7 @@ def test_keywords_of_a_dataloader_say_what_to_write(packed):
         with pytest.raises(TypeError) as raised:
             packhorse.Loader(packed, 8, size=32, **{name: 2})
         assert one_line(raised) == f"packhorse.Loader has no {name}=: {answer}"
-    assert {"num_workers", "collate_fn", "sampler", "weights", "transform", "persistent_workers"} <= set(_pytorch.LOADER_KEYWORDS)
+    assert {"num_workers", "collate_fn", "sampler", "weights", "collate_fn", "persistent_workers"} <= set(_pytorch.LOADER_KEYWORDS)
     assert len(list(loader)) == 15
 
 
@@ -103,9 +103,44 @@ def test_datasets_of_pytorch_say_what_to_do(packed):
     assert len(packhorse.Loader(os.fsencode(packed), 8, size=32)) == 15
 
 
+def test_what_is_no_path_is_refused_where_a_path_of_files_is_expected(packed, tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torchvision = pytest.importorskip("torchvision", reason="torchvision is not installed")
+    dataset = packhorse.Dataset(packed)
+    for given, words in [
+        (dataset, r"not Dataset: give its path, as in dataset.path$"),
+        (torch.utils.data.DataLoader(dataset), "not DataLoader: .*packhorse.Writer$"),
+        (packhorse.Loader(packed, 8, size=8, workers=0), "not Loader: give the path"),
+        (torchvision.datasets.ImageFolder(SHAPES / "train"), f"not ImageFolder: give its folder, '{SHAPES}/train'$"),
+        (torch.utils.data.TensorDataset(torch.zeros(3)), "not TensorDataset: write its samples with packhorse.Writer$"),
+        ({"a": 1}, "not dict"),
+        (None, "not NoneType$"),
+    ]:
+        for call in (
+            lambda place: packhorse.pack(place, tmp_path / "out", format="wds"),
+            packhorse.verify,
+            packhorse.inspect,
+            lambda place: packhorse.unpack(place, tmp_path / "out"),
+            lambda place: packhorse.copy(place, tmp_path / "out"),
+            lambda place: packhorse.index([place], out=tmp_path / "out"),
+            packhorse.export_index,
+        ):
+            with pytest.raises(TypeError, match=f"expected a path, {words}") as raised:
+                call(given)
+            one_line(raised)
+    for split in (3, b"train", ["train"]):
+        with pytest.raises(TypeError, match="split=.*: give the name of a split"):
+            packhorse.Loader(packed, 8, size=8, split=split)
+
+
 def test_a_loader_does_not_ignore_what_a_dataset_was_asked(packed):
     with pytest.raises(UsageError, match="does not use transform= of a Dataset"):
         packhorse.Loader(packhorse.Dataset(packed, transform=len), 8, size=32)
+    image_and_target = packhorse.Dataset(packed, image="numpy", bands="all")
+    with pytest.raises(UsageError, match="does not use bands= of a Dataset") as raised:
+        packhorse.Loader(image_and_target, 8, size=32)
+    assert raised.value.advice == "give bands= to the Loader"
+    assert next(iter(packhorse.Loader(image_and_target, 8, size=32, bands=[0], dtype="float32"))).images.shape == (8, 1, 32, 32)
     with pytest.raises(UsageError, match="split= chooses from a path"):
         packhorse.Loader(packhorse.Dataset(packed), 8, size=32, split="val")
 

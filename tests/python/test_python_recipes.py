@@ -56,10 +56,10 @@ def edit(place, name, *replaced):
 
 NOTE = """import packhorse
 make_batch = packhorse.Loader._batch
-def note(self, images, labels, samples, targets=None):
+def note(self, make_tensor, images, labels, samples, *more):
     with open("noted", "a") as file:
         file.write(" ".join(map(str, [self.world_size, *samples])) + "\\n")
-    return make_batch(self, images, labels, samples, targets)
+    return make_batch(self, make_tensor, images, labels, samples, *more)
 packhorse.Loader._batch = note
 """
 

@@ -37,6 +37,15 @@ for with_targets in packhorse.Loader("packed", 64, size=32, targets=True):
     assert_type(targets, packhorse.Targets)
 for with_rules in packhorse.Loader("packed", 64, size=32, targets=packhorse.TargetRules()):
     assert_type(with_rules, packhorse.TargetBatch)
+for changed in packhorse.Loader("packed", 64, size=32, transform=lambda batch: {"x": batch.images}, mixup=0.2):
+    assert_type(changed, dict[str, Any])
+for counted in packhorse.Loader("packed", 64, size=32, targets=True, transform=len, fields=["txt"]):
+    assert_type(counted, int)
+def noise(image: NDArray[np.uint8], label: int, seed: int) -> None:
+    image[:] = seed % 256
+for noisy in packhorse.Loader("packed", 64, size=32, sample_transform=noise):
+    assert_type(noisy.mixed, packhorse.Mixed | None)
+    assert_type(noisy.fields, dict[str, Any])
 def perhaps(targets: bool) -> Any:
     return [batch.images for batch in packhorse.Loader("packed", 64, size=32, targets=targets)]
 dataset = packhorse.Dataset("packed")
@@ -57,12 +66,16 @@ BAD = [
 
 def check(folder, files):
     """What mypy says of files with these texts."""
-    pytest.importorskip("mypy", reason="mypy is not installed")
-    folder.joinpath("mypy.ini").write_text(CONFIG)
     for name, text in files.items():
         folder.joinpath(name).write_text(BEFORE + text)
+    return mypy(folder, *files)
+
+
+def mypy(folder, *arguments):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    folder.joinpath("mypy.ini").write_text(CONFIG)
     env = {**environment(), "MYPYPATH": os.fspath(BIN.parent / "python")}
-    command = [sys.executable, "-m", "mypy", "--no-incremental", "--config-file", "mypy.ini", *files]
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--config-file", "mypy.ini", *arguments]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
@@ -74,6 +87,10 @@ def test_the_pages_and_the_types_of_batches(tmp_path):
         assert blocks
         files |= {f"{page.replace('/', '_').replace('.', '_')}_{number}.py": text for number, text in enumerate(blocks)}
     assert check(tmp_path, files) == f"Success: no issues found in {len(files)} source files\n"
+
+
+def test_the_package_itself(tmp_path):
+    assert mypy(tmp_path, "-p", "packhorse").startswith("Success: no issues found in ")
 
 
 def test_mistakes_are_found(tmp_path):

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "packhorse/reader/augment.h"
+#include "packhorse/reader/geometry.h"
 #include "packhorse/trainer/recipe/recipe.h"
 #include "tasks/task.h"
 
@@ -23,7 +23,8 @@ struct MixedImages {
 inline MixedImages mix_images(const Recipe& recipe, const at::Tensor& images,
                               const StepPlace& place) {
   const auto step = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
-  const auto size = static_cast<int>(images.size(2));
+  const reader::ImageSize size = {static_cast<int>(images.size(2)),
+                                  static_cast<int>(images.size(3))};
   const reader::MixPlan plan =
       reader::plan_mix(mix_options(recipe), images.size(0), size, recipe.seed, /*epoch=*/0, step);
   if (plan.kind == reader::MixPlan::Kind::kNone) return {.images = images, .partners = {}};

@@ -12,8 +12,10 @@
 
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/bad_samples.h"
+#include "packhorse/reader/batch_fields.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/reader/mix.h"
 #include "packhorse/reader/order_kind.h"
 #include "packhorse/reader/pixel_format.h"
 #include "packhorse/reader/targets.h"
@@ -46,6 +48,21 @@ enum class Stage { kRead, kDecode };
 /// workers wait for it.
 using StageObserver = std::function<void(Stage stage, std::chrono::steady_clock::time_point begin,
                                          std::chrono::steady_clock::time_point end)>;
+
+/// A sample that was decoded and augmented, before its numbers get the batch's type and layout.
+struct DecodedSample {
+  std::span<std::uint8_t> pixels;  ///< [height, width, channels]: bytes, or the bytes of float32
+  ImageSize size = {};
+  int channels = 3;
+  bool floats = false;  ///< where they are bands
+  std::int64_t label = 0;
+  std::uint64_t sample = 0;  ///< its number in the dataset
+  std::uint64_t seed = 0;    ///< a number drawn for (seed, epoch, sample)
+};
+
+/// Changes the pixels of a sample in place. Called by the thread that makes the sample, several at
+/// a time. What it throws counts as what decoding throws.
+using SampleHook = std::function<void(const DecodedSample&)>;
 
 /// Pixels as they are stored, if they are more than colours of 8 bits: other bands, 16 bits,
 /// floating-point numbers, an alpha.
@@ -80,6 +97,14 @@ struct LoaderOptions {
   /// those that are named, and as many bits. Then `pixels` must do nothing, a background is grey,
   /// and `format` may be kUint16.
   std::optional<BandOptions> bands = {};
+  SampleHook sample_hook = {};  ///< called after `pixels`; empty: nobody
+  /// What of the samples' fields is read, too: Batch::fields(). All must be in Dataset::fields().
+  std::vector<std::string> fields = {};
+  /// Mixes each batch, in the thread that completes it, by (seed, epoch, place of the batch in the
+  /// epoch): Batch::mixed(). Of classified images alone, and whole batches: not with targets, an
+  /// `encoded_share`, bands of mixed bits, or samples that are left out.
+  MixOptions mix = {};
+  double label_smoothing = 0;     ///< of mixed labels: the share that is spread over all classes
   PixelFormat format = {};        ///< type, layout and scale of the numbers in Batch::images()
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
@@ -181,6 +206,14 @@ class Batch {
   const BatchTargets& targets() const { return *targets_; }
   /// Takes them out of the slot, without a copy: targets() is empty then.
   BatchTargets take_targets();
+  /// The labels after mixing, where LoaderOptions::mix asks for it, otherwise empty; labels() are
+  /// the samples' own. It may be moved out.
+  MixedLabels& mixed() const { return *mixed_; }
+  /// LoaderOptions::fields, in their order. They have room for a whole batch; a short one uses the
+  /// first places.
+  const std::vector<BatchField>& fields() const { return *fields_; }
+  /// Takes them out of the slot, which gets other memory. Call it once. Throws std::bad_alloc.
+  std::vector<BatchField> take_fields();
   /// One per place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes`
   /// is not 0, that place of images() begins with `bytes` bytes of a JPEG, and what follows them
   /// means nothing.
@@ -205,6 +238,8 @@ class Batch {
   std::span<const EncodedSample> encoded_;
   int channels_ = 3;
   BatchTargets* targets_ = nullptr;
+  MixedLabels* mixed_ = nullptr;
+  std::vector<BatchField>* fields_ = nullptr;
 };
 
 /// Worker threads take tickets (positions of the epoch's order) and decode straight into the slot

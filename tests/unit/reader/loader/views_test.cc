@@ -127,6 +127,7 @@ TEST_CASE("views: they are crops without targets, and none is left encoded") {
   CHECK(refused([](LoaderOptions& o) { o.augment = DetectionAugment{}; }));
   CHECK(refused([](LoaderOptions& o) { o.more_views[0].augment = Resize{0}; }));
   CHECK(refused([](LoaderOptions& o) { o.targets.emplace(); }));
+  CHECK(refused([](LoaderOptions& o) { o.mix.mixup_alpha = 1; }));
   CHECK(refused([](LoaderOptions& o) { o.encoded_share = 0.5; }));
   CHECK(refused([](LoaderOptions& o) {
     o.pixels.clear();

@@ -116,6 +116,29 @@ TEST_CASE("pixel format: every value with means and deviations of any size") {
   });
 }
 
+TEST_CASE("pixel format: every half has its value, and halves are blended as their values are") {
+  std::vector<std::uint16_t> all;
+  for (unsigned half = 0; half < 0x7c00; ++half) {
+    REQUIRE(double{float_of(static_cast<Half>(half))} == value_of(half));
+    REQUIRE(double{float_of(static_cast<Half>(0x8000 | half))} == -value_of(half));
+    all.push_back(static_cast<std::uint16_t>(half));
+  }
+  CHECK(std::isinf(float_of(Half{0x7c00})));
+  CHECK(std::isnan(float_of(Half{0x7e00})));
+  const std::vector<std::uint16_t> other(all.rbegin(), all.rend());
+  for_each_instruction_set([&] {
+    for (const float share : {1.0F / 256, .25F, 255.0F / 256}) {
+      std::vector<std::uint16_t> blended = all;
+      fastest_pixel_kernels().blend_halves(other.data(), all.size(), share, blended.data());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const float exact = static_cast<float>(value_of(unsigned{all[i]}) * double{share} +
+                                               value_of(unsigned{other[i]}) * (1 - double{share}));
+        REQUIRE(blended[i] == half_of(exact));
+      }
+    }
+  });
+}
+
 TEST_CASE("pixel format: halves are rounded to the nearest, ties to even") {
   for (unsigned half = 0; half < 0x7bff; ++half) {
     const double here = value_of(half), next = value_of(half + 1), middle = (here + next) / 2;

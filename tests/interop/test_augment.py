@@ -206,7 +206,7 @@ def test_photometric_distortion_has_torchvisions_pixels():
 @pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.1, 3.0])
 def test_mixup_draws_torchvisions_lambda(alpha):
-    ours = [d["lambda"] for d in draws("mix", batch=2, width=32, mixup_alpha=alpha)]
+    ours = [d["lambda"] for d in draws("mix", batch=2, width=32, height=32, mixup_alpha=alpha)]
     transform = v2.MixUp(alpha=alpha, num_classes=2)
     # Ours is a multiple of 1/256.
     alike([[lam] for lam in ours], [[round(transform.make_params([])["lam"] * 256) / 256] for _ in range(DRAWS)])
@@ -215,8 +215,8 @@ def test_mixup_draws_torchvisions_lambda(alpha):
 @pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 def test_cutmix_draws_torchvisions_boxes(alpha):
-    ours = draws("mix", batch=2, width=64, cutmix_alpha=alpha)
-    transform, batch = v2.CutMix(alpha=alpha, num_classes=2), torch.empty(2, 3, 64, 64)
+    ours = draws("mix", batch=2, width=64, height=40, cutmix_alpha=alpha)
+    transform, batch = v2.CutMix(alpha=alpha, num_classes=2), torch.empty(2, 3, 40, 64)
     theirs = [transform.make_params([batch]) for _ in range(DRAWS)]
     boxes = [(*d["box"], d["lam_adjusted"]) for d in theirs]
     alike([(d["x"], d["y"], d["x"] + d["w"], d["y"] + d["h"], d["lambda"]) for d in ours], boxes)
@@ -265,10 +265,10 @@ def test_colour_steps_in_any_order_have_torchvisions_pixels():
 
 @pytest.mark.parametrize("options", [dict(mixup_alpha=1.0), dict(cutmix_alpha=1.0)])
 def test_batches_are_mixed_as_torchvision_mixes_them(options):
-    size, count = 32, 7
-    batch = np.random.default_rng(2).integers(0, 256, (count, size, size, 3), dtype=np.uint8)
-    for step, plan in enumerate(draws("mix", 6, batch=count, width=size, **options)):
-        ours = probe("mix", batch.tobytes(), batch=count, width=size, step=step, **options)
+    sizes, count = {"width": 32, "height": 24}, 7
+    batch = np.random.default_rng(2).integers(0, 256, (count, 24, 32, 3), dtype=np.uint8)
+    for step, plan in enumerate(draws("mix", 6, batch=count, **sizes, **options)):
+        ours = probe("mix", batch.tobytes(), batch=count, **sizes, step=step, **options)
         partner = batch[plan["partners"]].astype(float)
         if plan["kind"] == 1:
             wanted = batch * plan["lambda"] + partner * (1 - plan["lambda"])

@@ -24,9 +24,8 @@ LOADER_KEYWORDS = {
     "transform": f"give augment=, e.g. packhorse.RandomResizedCrop(224); for any other, {_WITH_DATALOADER}",
     "target_transform": f"change the labels in the loop, or {_WITH_DATALOADER}",
     "collate_fn": f"change the batch in the loop, or {_WITH_DATALOADER}",
-    "sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
-    "batch_sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
-    "weights": f"each sample comes once an epoch; to draw by weights, {_WITH_DATALOADER} with a WeightedRandomSampler",
+    "sampler": f"give weights=, repeats= or indices=; for another order, {_WITH_DATALOADER}",
+    "batch_sampler": f"give weights=, repeats= or indices=; for another order, {_WITH_DATALOADER}",
 }
 
 _FILES = "the images are in shards: dataset.labels has the labels, dataset.read(i) an image's file"
@@ -40,9 +39,9 @@ DATASET_ATTRIBUTES = {
 
 # What has all of these attributes is given where a path is expected.
 _GIVEN = (
-    (("dataset", "indices"), f"packhorse.Loader reads whole datasets; for parts, {_WITH_DATALOADER}"),
+    (("dataset", "indices"), "packhorse.Loader reads a Subset of a packhorse.Dataset; pack the dataset first"),
     (("dataset", "batch_size"), "packhorse.Loader replaces it, and takes the path of a packed dataset"),
-    (("datasets",), "packhorse.Loader reads one dataset: pack them as one, or give a ConcatDataset to torch.utils.data.DataLoader"),
+    (("datasets",), "packhorse.Loader reads a ConcatDataset of packhorse.Datasets; pack the datasets first"),
     (("root", "samples"), "pack its folder first: packhorse.pack('{root}', 'packed', format='wds')"),
     (("classes", "read"), "it is open already"),
     (("__getitem__",), "write its samples with packhorse.Writer, or read it with torch.utils.data.DataLoader"),
@@ -56,6 +55,15 @@ def refuse_keywords(options: Iterable[str]) -> None:
             raise TypeError(f"packhorse.Loader has no {name}=: {LOADER_KEYWORDS[name]}")
 
 
+def holds(given: Any, attribute: str, wanted: type) -> bool:
+    """Whether it is one of PyTorch's datasets made of datasets, in `attribute`, that are all `wanted`, or made of such."""
+    held = getattr(given, attribute, None)
+    if held is None or isinstance(given, wanted):
+        return False
+    held = held if isinstance(held, (list, tuple)) else [held]
+    return all(isinstance(one, wanted) or holds(one, "dataset", wanted) or holds(one, "datasets", wanted) for one in held)
+
+
 def path_text(given: Any) -> str:
     """The path of a dataset."""
     if isinstance(given, (str, bytes, os.PathLike)):
@@ -64,7 +72,7 @@ def path_text(given: Any) -> str:
             raise UsageError("the path of the dataset is empty", advice="give the folder of a packed dataset")
         return text
     what = type(given).__name__
-    names = ("datasets",) if isinstance(given, (list, tuple)) else dir(given)
+    names = dir(given)
     for attributes, answer in _GIVEN:
         if all(name in names for name in attributes):
             raise TypeError(f"expected the path of a dataset, not {what}: {answer.format(root=getattr(given, 'root', ''))}")

@@ -481,9 +481,8 @@ SamplingReport Loader::sampling_report() const {
           impl_->sampler->is_plain() ? delivered : impl_->distinct.load()};
 }
 
-std::vector<std::uint64_t> Loader::members_done() const {
-  if (!impl_->order) return {};
-  return impl_->order->draws().of_members(impl_->order->done_after(impl_->next_step));
+std::vector<std::uint64_t> Loader::members_done(std::uint64_t done) const {
+  return impl_->order ? impl_->order->draws().of_members(done) : std::vector<std::uint64_t>();
 }
 
 ShuffleQuality Loader::shuffle_quality() const {

@@ -255,9 +255,9 @@ class Loader {
   /// epoch. A state of the middle of an epoch goes on only where it is the same.
   std::string sampling_id() const;
   SamplingReport sampling_report() const;
-  /// With weights of members: how many of the samples delivered in this epoch, over all ranks,
+  /// With weights of members: how many of the first `done` samples of this epoch, over all ranks,
   /// are of each, repeats not counted. Otherwise nothing.
-  std::vector<std::uint64_t> members_done() const;
+  std::vector<std::uint64_t> members_done(std::uint64_t done) const;
   /// How well the current epoch is mixed, estimated from some of its batches.
   ShuffleQuality shuffle_quality() const;
   /// The samples that were replaced or left out, in no order; the first BadSampleLog::kMostNamed.

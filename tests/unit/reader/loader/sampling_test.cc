@@ -134,7 +134,7 @@ TEST_CASE("sampling: weights change at an epoch, and the id with them") {
     return std::ranges::count_if(epoch.samples, [](std::uint64_t i) { return i >= 40; });
   };
   CHECK(of_second(epoch_of(loader, 0)) == 25);
-  CHECK(loader.members_done() == std::vector<std::uint64_t>{25, 25});
+  CHECK(loader.members_done(50) == std::vector<std::uint64_t>{25, 25});
   loader.start_epoch(1);
   loader.set_weights(weights({1, 4}));
   CHECK(of_second(rest_of(loader)) == 25);  // of the epoch that had begun

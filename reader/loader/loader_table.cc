@@ -154,7 +154,7 @@ std::span<const LoaderOption> loader_options() {
         .help = "Samples in an epoch, repeats included; default: those of the dataset; of several "
                 "datasets with weights, as `until=` says",
         .kind = kInteger,
-        .most = std::int64_t{1} << 52},
+        .most = (std::uint64_t{1} << 52) - 1},
        plain(PACKHORSE_MEMBER(sampling.num_samples))},
       {{.name = "until",
         .help = "When an epoch of several datasets with weights ends: when the first of them ends, "

@@ -11,13 +11,14 @@ namespace packhorse::reader {
 namespace {
 
 constexpr std::uint64_t kMostCells = 1u << 18;  ///< of groups by blocks, unless there is one block
+constexpr std::uint64_t kMostBlocks = 1u << 12;
 
 }  // namespace
 
 Turns::Turns(std::vector<std::uint64_t> quotas, std::uint64_t block, std::uint64_t key)
-    : quotas_(std::move(quotas)), key_(key), begins_{0} {
+    : quotas_(std::move(quotas)), begins_{0} {
   const std::uint64_t positions = std::accumulate(quotas_.begin(), quotas_.end(), std::uint64_t{0});
-  const std::uint64_t most = std::max<std::uint64_t>(1, kMostCells / quotas_.size());
+  const std::uint64_t most = std::clamp<std::uint64_t>(kMostCells / quotas_.size(), 1, kMostBlocks);
   const std::uint64_t blocks = std::clamp<std::uint64_t>(positions / block, 1, most);
   for (std::size_t group = 0; group < quotas_.size(); ++group)
     phases_.push_back(mix64(mix64(key) + group) % blocks);
@@ -30,15 +31,14 @@ Turns::Turns(std::vector<std::uint64_t> quotas, std::uint64_t block, std::uint64
       ends_.push_back(static_cast<std::uint32_t>(end));
     }
     begins_[number + 1] = begins_[number] + end;
+    mixes_.emplace_back(end, mix64(key + 1) + number);
   }
 }
 
 /// From 0 before the first block to the quota behind the last one, for any phase below the number
-/// of blocks.
+/// of blocks. The products are below 2^64: an epoch has fewer than 2^52 positions.
 std::uint64_t Turns::turns_before_block(std::size_t group, std::size_t block) const {
-  const std::uint64_t blocks = begins_.size() - 1;
-  const auto turns = static_cast<__uint128_t>(quotas_[group]) * block + phases_[group];
-  return static_cast<std::uint64_t>(turns / blocks);
+  return (quotas_[group] * block + phases_[group]) / (begins_.size() - 1);
 }
 
 std::size_t Turns::block_of(std::uint64_t position) const {
@@ -49,8 +49,7 @@ std::size_t Turns::block_of(std::uint64_t position) const {
 
 Turns::Turn Turns::at(std::uint64_t position) const {
   const std::size_t block = block_of(position);
-  const Permutation mix(begins_[block + 1] - begins_[block], mix64(key_ + 1) + block);
-  const std::uint64_t place = mix(position - begins_[block]);
+  const std::uint64_t place = mixes_[block](position - begins_[block]);
   const auto row = std::span(ends_).subspan(block * quotas_.size(), quotas_.size());
   const auto found = std::upper_bound(row.begin(), row.end(), place);
   const auto group = static_cast<std::size_t>(found - row.begin());

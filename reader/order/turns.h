@@ -4,12 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "base/permutation.h"
+
 namespace packhorse::reader {
 
 /// Which of several groups has its turn at each position of an epoch. Each group has an exact
 /// number of turns, its quota, evenly spread over blocks of positions; within a block, the groups
-/// come in random order. Takes 4 bytes of memory a group and block, at most 1 MiB or 4 bytes a
-/// group. Value type; thread-safe.
+/// come in random order. Takes up to 1.5 MiB, or 20 bytes a group. Value type; thread-safe.
 class Turns {
  public:
   struct Turn {
@@ -18,7 +19,7 @@ class Turns {
                            ///< order of time, in this one
   };
 
-  /// `block`: about how many positions a block has, as far as the memory allows.
+  /// `block`: how many positions a block has at least, about, unless there are fewer.
   Turns(std::vector<std::uint64_t> quotas, std::uint64_t block, std::uint64_t key);
 
   Turn at(std::uint64_t position) const;
@@ -34,9 +35,9 @@ class Turns {
 
   std::vector<std::uint64_t> quotas_;
   std::vector<std::uint64_t> phases_;  ///< by which rare groups come in different blocks
-  std::uint64_t key_;
   std::vector<std::uint64_t> begins_;  ///< of the blocks, and the end
   std::vector<std::uint32_t> ends_;    ///< of the groups' places in each block
+  std::vector<Permutation> mixes_;     ///< of the places of each block
 };
 
 /// How often each group comes in `positions` positions by its weight: rounded down or up, by `key`,

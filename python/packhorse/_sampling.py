@@ -155,13 +155,15 @@ def numbers_in_whole(members: Sequence[Any], sizes: Sequence[int]) -> NDArray[np
 class Weights:
     """weights= of a Loader, and how they change: by epoch, or by set_weights()."""
 
-    def __init__(self, dataset: Any, given: Any, replacement: bool | None):
+    def __init__(self, dataset: Any, given: Any, options: Mapping[str, Any]):
         self._dataset = dataset
+        replacement = options.get("replacement")
+        stored = options.get("shuffle") is False or options.get("order") == "sequential"
         self._of_epoch = given if callable(given) else None
         first = given(0) if callable(given) else given
         self.text = first if isinstance(first, str) else None
         """balanced, sqrt, or the name of a field; None for all others."""
-        self.native = None if self.text is not None else self._named(first)
+        self.native = None if self.text is not None or (first is None and stored) else self._named(first)
         """What has weights (classes, samples or members) and these; None where nothing has."""
         self.changed: list[float] | None = None  # by set_weights()
         self._following: list[float] | None = None  # what a state says of the epoch after its own

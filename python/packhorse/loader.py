@@ -203,7 +203,7 @@ class Loader(Generic[Delivers]):
         if pin_memory and options.get("huge_pages"):
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = _dataset_of(path, split, indices, subset)
-        self._weights = _sampling.Weights(self.dataset, weights, options.get("replacement"))
+        self._weights = _sampling.Weights(self.dataset, weights, options)
         made = _views(size, augment, views)
         rules = native_rules(targets)
         if rules is not None:
@@ -343,9 +343,10 @@ class Loader(Generic[Delivers]):
         if this is not None and weights is not self._weights.changed:
             state["next_weights"] = self._weights.changed
         if self.dataset.members:
+            state["members"] = [{"data": one.id} for one in self.dataset.members]
             drawn = self._native.members_done(done) if this is not None else []
-            drawn = drawn or [0] * len(self.dataset.members)
-            state["members"] = [{"data": one.id, "done": n} for one, n in zip(self.dataset.members, drawn, strict=True)]
+            for member, n in zip(state["members"], drawn, strict=False):
+                member["done"] = n
         return state
 
     def set_weights(self, weights: Any) -> None:

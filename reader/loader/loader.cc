@@ -102,6 +102,8 @@ struct Loader::Impl {
         bad(options.bad_samples, dataset->size(), options.seed),
         sampling(std::exchange(options.sampling, {})) {
     weigh(std::exchange(sampling.weights, nullptr));
+    replaces = sampler->replaces();
+    comes_once = sampler->is_plain();
     if (options.targets) {
       targets_reader.emplace(*dataset);
       refuse_mixed_masks();
@@ -197,7 +199,7 @@ struct Loader::Impl {
     next_ticket = 0;
     next_step = 0;
     delivered = distinct = 0;
-    seen.assign(sampler->is_plain() ? 0 : dataset->size(), false);
+    seen.assign(comes_once ? 0 : dataset->size(), false);
     if (!threads.empty() && options.prefetch_bytes > 0 && order->size() > 0 &&
         dataset->resident_share() < kInMemory) {
       const std::scoped_lock lock(prefetch_mutex);
@@ -318,7 +320,8 @@ struct Loader::Impl {
   /// Another sample than `sample` or, with weights, one that comes in this epoch.
   std::uint64_t replacement(std::uint64_t sample, int attempt) const {
     const std::uint64_t by = bad.replacement(epoch, sample, attempt);
-    return sampler->has_weights() ? order->draws().at(by % sampler->size()).sample : by;
+    const Draws& draws = order->draws();
+    return draws.sampler().has_weights() ? draws.at(by % draws.sampler().size()).sample : by;
   }
 
   /// Puts another sample in the place of one that failed. Returns false when the epoch has ended.
@@ -353,8 +356,9 @@ struct Loader::Impl {
   PixelWriter writer;
   Ring ring;
   BadSampleLog bad;
-  Sampling sampling;  ///< without its weights
-  std::shared_ptr<const Sampler> sampler;
+  Sampling sampling;                       ///< without its weights
+  std::shared_ptr<const Sampler> sampler;  ///< of the next epoch; for the consumer alone
+  bool replaces = false, comes_once = true;
   std::optional<TargetsReader> targets_reader;  ///< where targets are read
   std::shared_ptr<const Runs> runs;             ///< for windows
   LatencyHistogram batch_wait, batch_make;
@@ -477,8 +481,7 @@ std::string Loader::sampling_id() const { return impl_->sampler->id(); }
 
 SamplingReport Loader::sampling_report() const {
   const std::uint64_t delivered = impl_->delivered;
-  return {impl_->sampler->replaces(), delivered,
-          impl_->sampler->is_plain() ? delivered : impl_->distinct.load()};
+  return {impl_->replaces, delivered, impl_->comes_once ? delivered : impl_->distinct.load()};
 }
 
 std::vector<std::uint64_t> Loader::members_done(std::uint64_t done) const {

@@ -73,9 +73,9 @@ std::vector<double> weights_in_field(const Dataset& dataset, const std::string& 
   const std::vector<std::string>& fields = dataset.fields();
   const auto found = std::ranges::find(fields, name);
   if (found == fields.end()) {
-    refuse_draws(
-        "weights are in no field '" + name + "'",
-        "give `weights=balanced`, `weights=sqrt`, or a field; " + choice_advice(name, fields));
+    const std::string others = fields.empty() ? "" : ", or a field; " + choice_advice(name, fields);
+    refuse_draws("weights are in no field '" + name + "'",
+                 "give `weights=balanced` or `weights=sqrt`" + others);
   }
   const auto field = static_cast<std::size_t>(found - fields.begin());
   std::vector<double> weights(dataset.size());

@@ -69,6 +69,7 @@ class Draws {
   Draw at(std::uint64_t position) const;
   /// By windows: the first position after those that are best fetched together.
   std::optional<std::uint64_t> window_end(std::uint64_t position) const;
+  const Sampler& sampler() const { return *sampler_; }
   /// Of a mixture: draws of each member before `position`.
   std::vector<std::uint64_t> of_members(std::uint64_t position) const;
 

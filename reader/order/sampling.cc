@@ -29,6 +29,9 @@ void Sampling::validate(OrderKind order) const {
     refuse_sampling("weights in a field need its name, and others have none");
   if (until != Until::kFirst && by != By::kMembers)
     refuse_sampling("`until=` is about several datasets", "leave it out");
+  if (until != Until::kFirst && num_samples > 0)
+    refuse_sampling("`num_samples=` says when an epoch ends, and `until=`, too",
+                    "give one of them");
   if (by == By::kNone || order == OrderKind::kGlobal) return;
   if (order == OrderKind::kSequential)
     refuse_sampling("in stored order nothing is drawn by weight",

@@ -250,6 +250,7 @@ def test_a_list_of_datasets_is_read_as_one(packed, dataset):
 def test_a_mixture_has_its_members_by_weight(packed):
     plain = mixture(packed)
     assert sorted(samples_of(plain)) == list(range(156))
+    assert samples_of(mixture(packed, shuffle=False)).tolist() == list(range(156))
     halves = mixture(packed, weights=[1, 1])
     assert len(halves) == 8  # 72: until the first ends
     member, number = halves.dataset.member(samples_of(halves))

@@ -217,10 +217,10 @@ class Batch {
 /// truncated or unreadable files never are. With kLeaveOut, a sample made of several images is not
 /// left out if only another image is bad.
 ///
-/// One thread, the consumer, calls everything except counters() and bad_samples(), which are
-/// thread-safe, as is giving batches back. A stop of the thread that makes it
-/// (base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
-/// must be gone by then.
+/// One thread, the consumer, calls everything except counters(), sampling_report() and
+/// bad_samples(), which are thread-safe, as is giving batches back. A stop of the thread that makes
+/// it (base/stop.h) fails the epoch. The destructor stops and joins; batches still leased must be
+/// gone by then.
 class Loader {
  public:
   Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options);
@@ -254,6 +254,7 @@ class Loader {
   /// The same for the same sampling with the same weights; empty where each sample comes once an
   /// epoch. A state of the middle of an epoch goes on only where it is the same.
   std::string sampling_id() const;
+  /// Any thread.
   SamplingReport sampling_report() const;
   /// With weights of members: how many of the first `done` samples of this epoch, over all ranks,
   /// are of each, repeats not counted. Otherwise nothing.

@@ -396,6 +396,8 @@ TEST_CASE("sampler: what makes no sense is refused by name") {
   CHECK(refusal(two, {.replacement = true}) ==
         "`replacement=` is about weights of classes or samples");
   CHECK(refusal(two, {.until = Sampling::Until::kAll}) == "`until=` is about several datasets");
+  CHECK(refusal(two, {.by = By::kMembers, .num_samples = 3, .until = Sampling::Until::kAll}) ==
+        "`num_samples=` says when an epoch ends, and `until=`, too");
   CHECK(refusal(two, {.repeats = 0}) == "a sample must be repeated once or more, not 0 times");
   CHECK(refusal(OfClasses({}), {.by = By::kBalanced}) == "the dataset has no samples to draw");
   CHECK(refusal(MemoryDataset({File(1), File(1)}), {.by = By::kBalanced}) ==

@@ -63,5 +63,6 @@ LoopCost run_epochs(std::uint64_t samples, const LoopOptions& options,
 std::unique_ptr<program::Command> make_copy_loop();    ///< `copy`
 std::unique_ptr<program::Command> make_pixels_loop();  ///< `pixels`
 std::unique_ptr<program::Command> make_open();         ///< `open`
+std::unique_ptr<program::Command> make_draw_loop();    ///< `draws`
 
 }  // namespace packhorse::bench

@@ -12,6 +12,8 @@ constexpr std::array kCommands = {
                 packhorse::bench::make_copy_loop},
     CommandKind{"pixels", "The reader's own reading and decoding, without a Loader",
                 packhorse::bench::make_pixels_loop},
+    CommandKind{"draws", "What weights, repeats and mixtures cost, beside a plain order",
+                packhorse::bench::make_draw_loop},
     CommandKind{"open", "What opening a dataset and reading it costs", packhorse::bench::make_open},
 };
 

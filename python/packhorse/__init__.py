@@ -11,6 +11,7 @@ datasets, verify() proves them. docs/python.md.
 
 from . import _reader, errors, reports
 from ._reader import CenterCrop, PadCrop, RandomResizedCrop, Resize, ResizeCenterCrop
+from ._sampling import Subset
 from .augment import (
     CopyPaste,
     DetectionAugment,
@@ -54,6 +55,7 @@ __all__ = [
     "RandomZoomOut",
     "Resize",
     "ResizeCenterCrop",
+    "Subset",
     "TargetBatch",
     "TargetRules",
     "Targets",

@@ -231,6 +231,15 @@ class LoaderOptions(TypedDict, total=False):
                          stored; default: global, and for datasets at URLs window-first, or window where no cache
                          holds them
     shuffle=False        The same as `order=sequential`
+    replacement=True     With weights of classes: draw each sample from all. Otherwise the samples of a class come
+                         equally often, or once more. Weights of samples always draw so
+    repeats              Repeated augmentation: each sample comes so many times, one after the other, each time
+                         augmented in another way. With several ranks these are on different ones. An epoch gets no
+                         longer, so it has fewer different samples (1)
+    num_samples          Samples in an epoch, repeats included; default: those of the dataset; of several datasets
+                         with weights, as `until=` says
+    until                When an epoch of several datasets with weights ends: when the first of them ends, or when all
+                         have ended; shorter ones begin again (first)
     seed                 Seed of the order, and of what is done to the samples (0)
     drop_last=True       Leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up
                          with samples of the epoch's start, so that all ranks have the same number of batches
@@ -264,6 +273,10 @@ class LoaderOptions(TypedDict, total=False):
 
     order: str | None
     shuffle: bool | None
+    replacement: bool | None
+    repeats: int | None
+    num_samples: int | None
+    until: str | None
     seed: int | None
     drop_last: bool | None
     workers: int | None

@@ -23,9 +23,8 @@ LOADER_KEYWORDS = {
     "num_replicas": "give world_size=",
     "target_transform": f"change the labels in transform=, which gets each batch, or {_WITH_DATALOADER}",
     "collate_fn": f"give transform=, which gets each batch, or {_WITH_DATALOADER}",
-    "sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
-    "batch_sampler": f"each sample comes once an epoch; for another order, {_WITH_DATALOADER}",
-    "weights": f"each sample comes once an epoch; to draw by weights, {_WITH_DATALOADER} with a WeightedRandomSampler",
+    "sampler": f"give weights=, repeats= or indices=; for another order, {_WITH_DATALOADER}",
+    "batch_sampler": f"give weights=, repeats= or indices=; for another order, {_WITH_DATALOADER}",
 }
 
 _FILES = "the images are in shards: dataset.labels has the labels, dataset.read(i) an image's file"
@@ -39,9 +38,9 @@ DATASET_ATTRIBUTES = {
 
 # What has all of these attributes is given where a path is expected.
 _GIVEN = (
-    (("dataset", "indices"), f"packhorse.Loader reads whole datasets; for parts, {_WITH_DATALOADER}"),
+    (("dataset", "indices"), "packhorse.Loader reads a Subset of a packhorse.Dataset; pack the dataset first"),
     (("dataset", "batch_size"), "packhorse.Loader replaces it, and takes the path of a packed dataset"),
-    (("datasets",), "packhorse.Loader reads one dataset: pack them as one, or give a ConcatDataset to torch.utils.data.DataLoader"),
+    (("datasets",), "packhorse.Loader reads a ConcatDataset of packhorse.Datasets; pack the datasets first"),
     (("root", "samples"), "pack its folder first: packhorse.pack('{root}', 'packed', format='wds')"),
     (("classes", "read"), "it is open already"),
     (("__getitem__",), "write its samples with packhorse.Writer, or read it with torch.utils.data.DataLoader"),
@@ -69,6 +68,15 @@ def refuse_keywords(options: Iterable[str]) -> None:
     for name in options:
         if name in LOADER_KEYWORDS:
             raise TypeError(f"packhorse.Loader has no {name}=: {LOADER_KEYWORDS[name]}")
+
+
+def holds(given: Any, attribute: str, wanted: type) -> bool:
+    """Whether it is one of PyTorch's datasets made of datasets, in `attribute`, that are all `wanted`, or made of such."""
+    held = getattr(given, attribute, None)
+    if held is None or isinstance(given, wanted):
+        return False
+    held = held if isinstance(held, (list, tuple)) else [held]
+    return all(isinstance(one, wanted) or holds(one, "dataset", wanted) or holds(one, "datasets", wanted) for one in held)
 
 
 def path_text(given: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import io
 import operator
@@ -9,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
-from . import _pixels, _pytorch, _reader, remote
+from . import _pixels, _pytorch, _reader, _sampling, remote
 from .augment import DetectionAugment
 from .errors import UnsupportedError, UsageError
 from .targets import Targets
@@ -28,8 +29,14 @@ class Dataset:
         dataset = packhorse.Dataset("packed/train", transform=transform)      # PIL images, as ImageFolder gives them
         loader = torch.utils.data.DataLoader(dataset, batch_size=256, shuffle=True, num_workers=8)
 
-    path        a packed dataset, which may lie at a URL (configure_remote()); then it can't be used after fork()
+    path        a packed dataset, which may lie at a URL (configure_remote()); then it can't be used after fork(). Or a
+                list of datasets, which become one: members, member()
     split       which of its splits ("train" where there is one)
+    indices     the numbers of the samples that it is to have, in their order; a number may come several times
+    subset      which samples it is to have: a packhorse.Subset, a function of the columns of all samples, as in
+                lambda columns: columns["width"] >= 224, or an array of bools
+    join_classes
+                of several datasets: classes of one name are one class; False keeps them apart, as "0/cat" and "1/cat"
     image       "pil" (RGB, by Pillow), "numpy" (uint8 [height, width, 3], by packhorse's decoder, upright),
                 "torch" (the same, uint8 [3, height, width]) or "bytes" (the file)
     bands       "all", or a list of bands, counted from 0: "numpy" and "torch" are then not colours, but these samples
@@ -45,9 +52,12 @@ class Dataset:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str] | Dataset],
         *,
         split: str = "",
+        indices: Any = None,
+        subset: _sampling.Subset | _sampling.Where | Any = None,
+        join_classes: bool = True,
         image: str = "pil",
         transform: Callable | None = None,
         target_transform: Callable | None = None,
@@ -60,7 +70,12 @@ class Dataset:
     ):
         if not isinstance(split, str):
             raise TypeError(f"split={split!r}: give the name of a split")
-        self.path, self.split, self.image = _pytorch.path_text(path), split, image
+        self.members = [_member(one, split) for one in path] if isinstance(path, (list, tuple)) else []
+        """The datasets that it was made of."""
+        self.path = ", ".join(member.path for member in self.members) or _pytorch.path_text(path)
+        self.split, self.image, self._join_classes = split, image, join_classes
+        if not join_classes and not self.members:
+            raise ValueError("join_classes is about a list of datasets")
         if bands is not None and image not in ("numpy", "torch"):
             raise ValueError(f'bands= are decoded by packhorse: they need image="numpy" or "torch", not {image!r}')
         numbers = _pixels.band_numbers(bands)
@@ -72,7 +87,10 @@ class Dataset:
         self._with_targets, self.transforms = targets, transforms
         if not targets and (masks or first_label or tv_tensors or transforms is not None):
             raise ValueError("masks, first_label, tv_tensors and transforms are about targets: give targets=True")
+        self._parts: list[NDArray[np.uint64]] = []  # the numbers of the samples, in those of the part before
+        self._whole: list[int] | None = None  # how many samples the members have, of which they are parts
         self._open()
+        self._choose(indices, subset)
         if targets:
             self.require_targets()
 
@@ -86,9 +104,64 @@ class Dataset:
         self._open()
 
     def _open(self) -> None:
-        remote.prepare(self.path, _reader)
-        self._native = _reader.Dataset.open(os.fsencode(self.path), self.split)
+        if self.members:
+            self._native = _reader.Dataset.concat([member._native for member in self.members], self._join_classes)
+        else:
+            remote.prepare(self.path, _reader)
+            self._native = _reader.Dataset.open(os.fsencode(self.path), self.split)
+        for numbers in self._parts:
+            self._native = _reader.Dataset.subset(self._native, numbers)
         remote.guard(self)
+
+    def _choose(self, indices: Any, subset: Any) -> None:
+        numbers = _sampling.chosen(self._native, indices, subset)
+        if numbers is None:
+            return
+        if self.members and (numbers[1:] >= numbers[:-1]).all():  # then its members are parts of theirs
+            self._whole = self._whole or [len(member) for member in self.members]
+            self.members = _sampling.parts_of(self.members, numbers)
+            self._open()
+        else:
+            self._native = _reader.Dataset.subset(self._native, numbers)
+            self._parts.append(numbers)
+
+    def part(self, indices: Any = None, subset: Any = None) -> Dataset:
+        """A dataset of some of its samples, chosen as by Dataset(path, indices=, subset=)."""
+        made = copy.copy(self)
+        for name in ("labels", "id"):
+            made.__dict__.pop(name, None)
+        made._parts = list(self._parts)
+        made._choose(indices, subset)
+        remote.guard(made)
+        return made
+
+    @property
+    def indices(self) -> NDArray[np.uint64] | None:
+        """The numbers of its samples in the whole dataset; None for a whole one."""
+        if not self._parts and self._whole is None:
+            return None
+        parts = self._parts
+        if self._whole is not None:
+            parts = [_sampling.numbers_in_whole(self.members, self._whole), *parts]
+        return functools.reduce(lambda numbers, part: numbers[part.astype(int)], parts)
+
+    def member(self, index):
+        """Which of its members a sample is of, and its number there. Also of an array of numbers, as batch.samples: two
+        arrays."""
+        import numpy  # noqa: PLC0415
+
+        numbers = numpy.asarray(index)
+        if not numpy.issubdtype(numbers.dtype, numpy.integer):
+            raise TypeError(f"the number of a sample is a whole number, not {numbers.dtype}")
+        numbers = numbers.astype(int)
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError(f"sample {numbers.max() if numbers.min() >= 0 else numbers.min()} of {len(self)}")
+        for part in reversed(self._parts if self.members else []):
+            numbers = part[numbers].astype(int)
+        begins = numpy.cumsum([0, *(len(member) for member in self.members)], dtype=int)
+        member = numpy.searchsorted(begins[1:], numbers, side="right") if self.members else numpy.zeros_like(numbers)
+        within = numbers - begins[member]
+        return (member, within) if numbers.ndim else (int(member), int(within))
 
     def __repr__(self) -> str:
         split = f", split={self.split!r}" if self.split else ""
@@ -236,6 +309,24 @@ class Dataset:
 
         return torch.from_numpy(pixels).permute(2, 0, 1)
 
+    def as_it_is(self, split: str, **taken: Any) -> Dataset:
+        """This dataset, for a Loader or a list of datasets: raises UsageError where it was given what these do not use,
+        unless they are told it by options of their own, `taken`."""
+        if split:
+            raise UsageError("split= chooses from a path, not of a Dataset", self.path, "give Dataset(path, split=)")
+        asked = {name: getattr(self, name) for name in ("transform", "target_transform", "transforms", "bands")}
+        asked["targets"] = self._with_targets or None
+        for name, value in asked.items():
+            if value is not None and not taken.get(name):
+                raise UsageError(
+                    f"a Loader does not use {name}= of a Dataset",
+                    self.path,
+                    f"give {name}= to the Loader"
+                    if name in taken
+                    else "give augment=, or read the Dataset with torch.utils.data.DataLoader",
+                )
+        return self
+
     def require_targets(self) -> None:
         """Raises UsageError where samples have nothing but their label."""
         if not self._native.targets:
@@ -264,9 +355,13 @@ class Dataset:
             from PIL import Image
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError('PIL images need Pillow: pip install pillow, or image="numpy"') from error
-        if self._native.image_mode == "raw":
+        if self._native.is_raw(index):
             return Image.fromarray(self.decode(index))
         return Image.open(io.BytesIO(self.read(index))).convert("RGB")
+
+
+def _member(given: Any, split: str) -> Dataset:
+    return given.as_it_is(split) if isinstance(given, Dataset) else Dataset(given, split=split)
 
 
 def _place(index: Any) -> int:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, overload
 
-from . import _device, _pixels, _pytorch, _reader
+from . import _device, _pixels, _pytorch, _reader, _sampling
 from ._hooks import SampleHook, SampleTransform
 from ._options import LoaderOptions, takes
 from ._tuning import Tuning
@@ -35,6 +35,8 @@ Augment = (
     | _reader.PadCrop
     | DetectionAugment
 )
+
+Source = str | os.PathLike[str] | Dataset | Sequence[str | os.PathLike[str] | Dataset] | Any
 
 OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil"); or pack them with --image resize or raw'
 
@@ -105,6 +107,9 @@ if TYPE_CHECKING:
         size: int | None
         augment: Augment | Sequence[Augment | _reader.PixelStep | str] | None
         split: str
+        indices: Any
+        subset: _sampling.Subset | _sampling.Where | Any
+        weights: Any
         dtype: Any
         pin_memory: bool
         device: Any
@@ -131,7 +136,13 @@ class Loader(Generic[Delivers]):
     Each iteration is an epoch: the one after the last begun, or that of set_epoch(). It begins with its first batch.
     There is one at a time: an iteration that another one cuts short raises UsageError.
 
-    path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
+    path        a packed dataset (with splits: see `split`), or a packhorse.Dataset, or a torch.utils.data.Subset of one;
+                or a list of datasets, which are mixed
+    indices, subset
+                which of its samples, as of packhorse.Dataset
+    weights     how often samples come: "balanced" or "sqrt", or a dictionary, of classes; a list with a number for each
+                sample, or the name of the field that has it; of a list of datasets, a list with a number for each. Or a
+                function of the epoch that gives these
     size        resize whole images to size x size, or
     augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: ColorJitter,
                 PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"; or
@@ -158,7 +169,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[ViewsBatch],
-        path: str | os.PathLike[str] | Dataset,
+        path: Source,
         batch_size: int,
         *,
         views: Sequence,
@@ -167,7 +178,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[Batch],
-        path: str | os.PathLike[str] | Dataset,
+        path: Source,
         batch_size: int,
         *,
         views: None = None,
@@ -178,7 +189,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[TargetBatch],
-        path: str | os.PathLike[str] | Dataset,
+        path: Source,
         batch_size: int,
         *,
         targets: Literal[True] | TargetRules,
@@ -208,7 +219,7 @@ class Loader(Generic[Delivers]):
     @overload
     def __init__(
         self: Loader[Any],
-        path: str | os.PathLike[str] | Dataset,
+        path: Source,
         batch_size: int,
         *,
         targets: bool | TargetRules,
@@ -218,7 +229,7 @@ class Loader(Generic[Delivers]):
     @takes(LoaderOptions)
     def __init__(
         self,
-        path: str | os.PathLike[str] | Dataset,
+        path: Source,
         batch_size: int,
         *,
         size: int | None = None,
@@ -226,6 +237,9 @@ class Loader(Generic[Delivers]):
         views: Sequence | None = None,
         targets: bool | TargetRules = False,
         split: str = "",
+        indices: Any = None,
+        subset: _sampling.Subset | _sampling.Where | Any = None,
+        weights: Any = None,
         dtype="uint8",
         pin_memory: bool = False,
         device=None,
@@ -238,13 +252,12 @@ class Loader(Generic[Delivers]):
         pin_memory = pin_memory or self.device is not None
         if pin_memory and options.get("huge_pages"):
             raise ValueError("huge_pages and pinned memory: choose one")
-        if isinstance(path, Dataset):
-            _refuse_what_is_ignored(path, split, targets=targets, bands=options.get("bands"))
         if transform is not None and not callable(transform):
             raise TypeError(f"transform={transform!r}: give a function that gets a batch")
         self._transform = transform
         self._hook = None if sample_transform is None else SampleHook(sample_transform)
-        self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
+        self.dataset = _dataset_of(path, split, indices, subset, targets=targets, bands=options.get("bands"))
+        self._weights = _sampling.Weights(self.dataset, weights, options)
         made = _views(size, augment, views)
         rules = native_rules(targets)
         if rules is not None:
@@ -259,6 +272,7 @@ class Loader(Generic[Delivers]):
         self.batch_size, self.seed = _whole("batch_size", batch_size), options.get("seed") or 0
         self.rank, self.world_size = rank, world_size
         own = {"batch_size": self.batch_size, "dtype": _pixels.type_name(dtype), "rank": rank, "world_size": world_size}
+        own["weights"] = self._weights.text
         self._native = _reader.Loader(
             self.dataset._native,
             views=[(native(crop), steps) for crop, steps in made],
@@ -266,6 +280,7 @@ class Loader(Generic[Delivers]):
             pinning=_device.pinning(self.device) if pin_memory else None,
             targets=rules,
             hook=self._hook,
+            weights=self._weights.native,
         )
         self._several = views is not None
         shown = [[crop, *steps] if steps else crop for crop, steps in made]
@@ -334,8 +349,11 @@ class Loader(Generic[Delivers]):
     def _begin(self) -> _Pass:
         self._native.check()
         with self._one_at_a_time:
+            self._weights.begin(self._native, self._epoch)
             self._native.start_epoch(self._epoch, self._done)
-            self._pass = _Pass(self._epoch, self._done, self._native.steps(self._done))
+            left, sampling = self._native.steps(self._done), self._native.sampling_id()
+            self._pass = _Pass(self._epoch, self._done, left, sampling, self._weights.changed)
+            self._weights.began(self._native)
             self._epoch, self._done = self._epoch + 1, 0
             return self._pass
 
@@ -376,10 +394,33 @@ class Loader(Generic[Delivers]):
         """Where the iteration is: after the batches delivered so far; after the last one, at the start of the next
         epoch. Some numbers and the order's name, valid at any other world size. For torchdata's and Lightning's
         checkpoints, too."""
-        epoch, done = self._epoch, self._done
-        if self._pass is not None and self._pass.left > 0:
-            epoch, done = self._pass.epoch, self._pass.done
-        return {"seed": self.seed, "epoch": epoch, "done": done, "order": self._native.order, "data": self.dataset.id}
+        epoch, done, this = self._epoch, self._done, self._pass
+        within = this is not None and this.left > 0
+        if this is not None and within:
+            epoch, done = this.epoch, this.done
+        state: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "done": done, "order": self._native.order}
+        return state | {"data": self.dataset.id} | self._sampling_state(this if within else None, done)
+
+    def _sampling_state(self, this: _Pass | None, done: int) -> dict:
+        """What a state has where not every sample comes once."""
+        state: dict[str, Any] = {}
+        sampling, weights = (self._native.sampling_id(), self._weights.changed) if this is None else (this.sampling, this.weights)
+        if sampling:
+            state["sampling"] = sampling
+        if weights is not None:
+            state["weights"] = weights
+        if this is not None and weights is not self._weights.changed:
+            state["next_weights"] = self._weights.changed
+        if self.dataset.members:
+            state["members"] = [{"data": one.id} for one in self.dataset.members]
+            drawn = self._native.members_done(done) if this is not None else []
+            for member, n in zip(state["members"], drawn, strict=False):
+                member["done"] = n
+        return state
+
+    def set_weights(self, weights: Any) -> None:
+        """Other weights of the classes, samples or datasets that have some, from the next epoch on."""
+        self._weights.set(self._native, weights)
 
     def load_state_dict(self, state: dict, *, other_data: bool = False) -> None:
         """The next iteration goes on where `state` was taken. len() remains that of a whole epoch. A state from the
@@ -393,6 +434,13 @@ class Loader(Generic[Delivers]):
             raise UsageError(
                 f"the state is from the middle of an epoch in the order {order!r}, and this loader has "
                 f"{self._native.order!r}: give order={order!r}"
+            )
+        self._weights.resume(self._native, state, epoch)
+        if done > 0 and state.get("sampling", "") != self._native.sampling_id():
+            raise UsageError(
+                "the state is from the middle of an epoch with other weights, repeats or num_samples",
+                self.dataset.path,
+                advice="make the Loader as the one it was taken from",
             )
         if done > 0 and self._native.steps(done) == 0:  # less than a batch of that epoch is left, and dropped
             epoch, done = epoch + 1, 0
@@ -441,21 +489,20 @@ class Loader(Generic[Delivers]):
         return self._native.bad_samples()
 
 
-def _refuse_what_is_ignored(dataset: Dataset, split: str, **taken: Any) -> None:
-    """Of a dataset something may have been asked that a Loader does not do, or is told to do by an option of its own."""
-    if split:
-        raise UsageError("split= chooses from a path, not of a Dataset", dataset.path, "give Dataset(path, split=)")
-    asked = {name: getattr(dataset, name) for name in ("transform", "target_transform", "transforms", "bands")}
-    asked["targets"] = dataset._with_targets or None
-    for name, value in asked.items():
-        if value is not None and not taken.get(name):
-            raise UsageError(
-                f"a Loader does not use {name}= of a Dataset",
-                dataset.path,
-                f"give {name}= to the Loader"
-                if name in taken
-                else "give augment=, or read the Dataset with torch.utils.data.DataLoader",
-            )
+def _dataset_of(given: Any, split: str, indices: Any, subset: Any, **taken: Any) -> Dataset:
+    """What a Loader reads of a path, a Dataset, a list of these, or PyTorch's Subset or ConcatDataset of Datasets. `taken`:
+    what it is told by options of its own, too."""
+    if isinstance(given, (list, tuple)):
+        dataset = Dataset([_dataset_of(one, split, None, None, **taken) for one in given])
+    elif _pytorch.holds(given, "datasets", Dataset):
+        return _dataset_of(list(given.datasets), split, indices, subset, **taken)
+    elif _pytorch.holds(given, "dataset", Dataset) and hasattr(given, "indices"):
+        dataset = _dataset_of(given.dataset, split, given.indices, None, **taken)
+    elif isinstance(given, Dataset):
+        dataset = given.as_it_is(split, **taken)
+    else:
+        return Dataset(given, split=split, indices=indices, subset=subset)
+    return dataset if indices is None and subset is None else dataset.part(indices, subset)
 
 
 def _whole(name: str, value: Any) -> int:
@@ -477,11 +524,14 @@ def _number(state: dict, name: str) -> int:
 
 @dataclasses.dataclass
 class _Pass:
-    """An iteration: its epoch, the samples delivered (over all ranks), and how many batches it will still deliver."""
+    """An iteration: its epoch, the samples delivered (over all ranks), how many batches it will still deliver, which
+    samples come (Loader::sampling_id()), and their weights, if set_weights() gave them."""
 
     epoch: int
     done: int
     left: int
+    sampling: str
+    weights: list[float] | None
 
 
 def _views(size, augment, views) -> list[tuple[Augment, list]]:

@@ -165,6 +165,7 @@ nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
 void bind_dataset(nb::module_& module) {
   nb::class_<Dataset> made(module, "Dataset", "A packed dataset, open for reading; any thread");
   bind_dataset_targets(made);
+  bind_dataset_views(made);
   made.def_static(
           "open",
           [](const nb::bytes& path, const std::string& split) {

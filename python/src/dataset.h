@@ -12,5 +12,6 @@ std::size_t checked_sample(const reader::Dataset& dataset, std::int64_t index);
 /// One for each thread: it keeps its buffers, up to a limit.
 reader::Decoder& thread_decoder();
 void bind_dataset_targets(nb::class_<reader::Dataset>& dataset);
+void bind_dataset_views(nb::class_<reader::Dataset>& dataset);
 
 }  // namespace packhorse::python

@@ -54,6 +54,21 @@ std::size_t keypoints_of(const Dataset& dataset) {
 /// Least side, least visible share, and whether masks become run lengths.
 using Rules = std::tuple<double, double, bool>;
 
+/// What has weights ("classes", "samples" or "members"), and these, unless they are the usual ones.
+using WeightArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Weighted = std::tuple<std::string, std::optional<WeightArray>>;
+
+reader::Sampling::Weights weights_of(const WeightArray& weights) {
+  return std::make_shared<std::vector<double>>(weights.data(), weights.data() + weights.size());
+}
+
+void weigh(reader::Sampling& sampling, const Weighted& weighted) {
+  using By = reader::Sampling::By;
+  const auto& [what, weights] = weighted;
+  sampling.by = what == "classes" ? By::kClasses : what == "samples" ? By::kSamples : By::kMembers;
+  if (weights) sampling.weights = weights_of(*weights);
+}
+
 reader::TargetRules rules_of(const Rules& rules) {
   const auto [min_side, min_visible, run_lengths] = rules;
   using Masks = reader::TargetRules::Masks;
@@ -158,6 +173,13 @@ class ProcessLoader {
                      to_numpy<std::uint64_t>({batch->samples().begin(), batch->samples().end()},
                                              {batch->samples().size()}),
                      here().state().done, more(*batch));
+  }
+
+  void set_weights(const WeightArray& weights) {
+    alone([made = weights_of(weights)](Loader& loader) {
+      loader.set_weights(made);
+      return true;
+    });
   }
 
   const std::string& order() const { return order_; }
@@ -285,6 +307,9 @@ nb::dict counters(const ProcessLoader& self) {
                                            : static_cast<double>(all.ready_batches_sum) /
                                                  static_cast<double>(all.batches);
   made["workers"] = self.here().workers();
+  const reader::SamplingReport sampling = self.here().sampling_report();
+  made["replacement"] = sampling.replacement;
+  made["distinct_samples"] = sampling.distinct;
   made["batch_wait"] = latencies(all.batch_wait);
   made["batch_make"] = latencies(all.batch_make);
   return made;
@@ -330,17 +355,20 @@ void bind_loader(nb::module_& module) {
              std::vector<std::tuple<reader::Augment, reader::PixelSteps>> views,
              const nb::dict& given,
              const std::optional<std::tuple<nb::object, nb::object>>& pinning,
-             const std::optional<Rules>& targets, const nb::object& hook) {
+             const std::optional<Rules>& targets, const nb::object& hook,
+             const std::optional<Weighted>& weights) {
             LoaderOptions options;
             std::tie(options.augment, options.pixels) = std::move(views.at(0));
             for (auto view = views.begin() + 1; view != views.end(); ++view)
               options.more_views.push_back(
                   {std::move(std::get<0>(*view)), std::move(std::get<1>(*view))});
-            options.order = dataset->usual_order();
             options.tail = Tail::kKeep;
             if (targets) options.targets = rules_of(*targets);
-            set_given(options, reader::loader_options(),
-                      values_by_name(given, reader::loader_options()));
+            const GivenOptions known = values_by_name(given, reader::loader_options());
+            set_given(options, reader::loader_options(), known);
+            if (weights) weigh(options.sampling, *weights);
+            if (!known.contains("order") && !known.contains("shuffle"))
+              options.order = reader::usual_order(*dataset, options.sampling);
             if (options.tail == Tail::kKeep && options.world > 1) options.tail = Tail::kPad;
             if (pinning)
               options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
@@ -348,7 +376,11 @@ void bind_loader(nb::module_& module) {
                                      hook.is_none() ? nullptr : std::make_shared<PythonHook>(hook));
           },
           "dataset"_a, nb::kw_only(), "views"_a, "given"_a, "pinning"_a.none(), "targets"_a.none(),
-          "hook"_a.none())
+          "hook"_a.none(), "weights"_a.none())
+      .def("set_weights", &ProcessLoader::set_weights, "weights"_a)
+      .def("sampling_id", [](const ProcessLoader& self) { return self.here().sampling_id(); })
+      .def("members_done", [](const ProcessLoader& self,
+                              std::uint64_t done) { return self.here().members_done(done); })
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "capsules"_a,
            "The next batch, or None at the end of the epoch")

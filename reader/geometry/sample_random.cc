@@ -8,8 +8,11 @@
 
 namespace packhorse::reader {
 
-SampleRandom::SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample)
-    : key_(mix64(mix64(mix64(seed) + epoch) + sample)) {}
+SampleRandom::SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
+                           std::uint64_t occurrence)
+    : key_(mix64(mix64(mix64(seed) + epoch) + sample)) {
+  if (occurrence != 0) key_ = mix64(key_ + mix64(occurrence));
+}
 
 std::uint64_t SampleRandom::next() { return mix64(key_ + 0x9e3779b97f4a7c15u * counter_++); }
 

@@ -101,7 +101,11 @@ struct Loader::Impl {
         writer(options.format, bands.numbers.size(), bands.bits != 32),
         ring(options.slots, options.batch_size, bytes_of_slot(views, options.batch_size),
              options.allocator),
-        bad(options.bad_samples, dataset->size(), options.seed) {
+        bad(options.bad_samples, dataset->size(), options.seed),
+        sampling(std::exchange(options.sampling, {})) {
+    weigh(std::exchange(sampling.weights, nullptr));
+    replaces = sampler->replaces();
+    comes_once = sampler->is_plain();
     if (options.targets) {
       targets_reader.emplace(*dataset);
       refuse_mixed_masks();
@@ -170,11 +174,18 @@ struct Loader::Impl {
     }
   }
 
+  /// Makes the tables, beside which the weights need not stay.
+  void weigh(Sampling::Weights weights) {
+    Sampling weighed = sampling;
+    weighed.weights = std::move(weights);
+    sampler = std::make_shared<Sampler>(*dataset, weighed);
+  }
+
   Order make_order(std::uint64_t epoch_number, std::uint64_t done) const {
     OrderOptions wanted = order_options(options, epoch_number, done);
     wanted.runs = runs;
     wanted.runs_per_window = static_cast<std::size_t>(options.window_bytes / options.run_bytes);
-    Order made(dataset->size(), wanted);
+    Order made(sampler, wanted);
     if (made.steps() == 0 && done == 0 && options.tail == Tail::kDrop) refuse_no_batch();
     return made;
   }
@@ -182,11 +193,12 @@ struct Loader::Impl {
   [[noreturn]] void refuse_no_batch() const {
     const std::string ranks =
         options.world == 1 ? "" : " on each of " + std::to_string(options.world) + " ranks";
-    throw Error(ErrorKind::kUsage,
-                "an epoch has no batch: the dataset has " + std::to_string(dataset->size()) +
-                    " samples, and a batch takes " + std::to_string(options.batch_size) + ranks,
-                {},
-                "use a smaller batch, or deliver an incomplete one with Tail::kKeep or Tail::kPad");
+    throw Error(
+        ErrorKind::kUsage,
+        "an epoch has no batch: " + std::string(sampler->is_plain() ? "the dataset" : "it") +
+            " has " + std::to_string(sampler->size()) + " samples, and a batch takes " +
+            std::to_string(options.batch_size) + ranks,
+        {}, "use a smaller batch, or deliver an incomplete one with Tail::kKeep or Tail::kPad");
   }
 
   void begin_epoch(const Order& new_order, std::uint64_t epoch_number) {
@@ -196,6 +208,8 @@ struct Loader::Impl {
     epoch = epoch_number;
     next_ticket = 0;
     next_step = 0;
+    delivered = distinct = 0;
+    seen.assign(comes_once ? 0 : dataset->size(), false);
     if (!threads.empty() && options.prefetch_bytes > 0 && order->size() > 0 &&
         dataset->resident_share() < kInMemory) {
       const std::scoped_lock lock(prefetch_mutex);
@@ -236,9 +250,9 @@ struct Loader::Impl {
       slot.begun = Clock::now();
       MappedFile::arm();
     }
-    const std::uint64_t sample = order->sample(step, place);
-    if (!fill(producer, slot, static_cast<std::size_t>(place), sample) &&
-        !do_without(producer, slot, static_cast<std::size_t>(place), sample)) {
+    const Draw draw = order->draw(step, place);
+    if (!fill(producer, slot, static_cast<std::size_t>(place), draw) &&
+        !do_without(producer, slot, static_cast<std::size_t>(place), draw)) {
       return false;
     }
     const std::int64_t size = order->batch_size(step);
@@ -261,8 +275,8 @@ struct Loader::Impl {
 
   /// Returns false when the sample failed; where nothing can be done without it, the epoch has
   /// ended.
-  bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
-    producer.maker.make(slot, place, sample, epoch);
+  bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, Draw draw) try {
+    producer.maker.make(slot, place, draw, epoch);
     add(producer.samples, 1);
     return true;
   } catch (const Error& error) {
@@ -270,9 +284,9 @@ struct Loader::Impl {
       ring.fail(std::current_exception());
       return false;
     }
-    producer.error = current_error_at(*dataset, sample);
+    producer.error = current_error_at(*dataset, draw.sample);
     const bool dispensable = bad.policy() != BadSamplePolicy::kFail && is_about_sample(error) &&
-                             is_whole(producer, sample);
+                             is_whole(producer, draw.sample);
     if (!dispensable) ring.fail(producer.error);
     return false;
   } catch (const EpochFailed&) {
@@ -292,7 +306,7 @@ struct Loader::Impl {
       ring.fail(producer.error);
       throw EpochFailed();
     }
-    const std::uint64_t by = bad.replacement(epoch, failed, attempt);
+    const std::uint64_t by = replacement(failed, attempt);
     if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
       ring.fail(too_many(producer.error));
       throw EpochFailed();
@@ -310,10 +324,11 @@ struct Loader::Impl {
     return false;
   }
 
-  /// Does what is wanted about `sample`, which failed. Returns false when the epoch has ended.
-  bool do_without(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
-    if (bad.policy() == BadSamplePolicy::kReplace) return replace(producer, slot, place, sample);
-    return bad.policy() == BadSamplePolicy::kLeaveOut && leave_out(producer, slot, place, sample);
+  /// Does what is wanted about a draw that failed. Returns false when the epoch has ended.
+  bool do_without(Producer& producer, Ring::Slot& slot, std::size_t place, Draw draw) {
+    if (bad.policy() == BadSamplePolicy::kReplace) return replace(producer, slot, place, draw);
+    return bad.policy() == BadSamplePolicy::kLeaveOut &&
+           leave_out(producer, slot, place, draw.sample);
   }
 
   bool leave_out(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
@@ -326,19 +341,36 @@ struct Loader::Impl {
     return true;
   }
 
-  /// Puts another sample in the place of `sample`. Returns false when the epoch has ended.
-  bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
-    std::uint64_t failed = sample;
+  /// Another sample than `sample` or, with weights, one that comes in this epoch.
+  std::uint64_t replacement(std::uint64_t sample, int attempt) const {
+    const std::uint64_t by = bad.replacement(epoch, sample, attempt);
+    const Draws& draws = order->draws();
+    return draws.sampler().has_weights() ? draws.at(by % draws.sampler().size()).sample : by;
+  }
+
+  /// Puts another sample in the place of one that failed. Returns false when the epoch has ended.
+  bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, Draw draw) {
+    std::uint64_t failed = draw.sample;
     for (int attempt = 0; !ring.over(); ++attempt) {
-      const std::uint64_t by = bad.replacement(epoch, sample, attempt);
+      const std::uint64_t by = replacement(draw.sample, attempt);
       if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
         ring.fail(too_many(producer.error));
-      } else if (fill(producer, slot, place, by)) {
+      } else if (fill(producer, slot, place, {by, draw.occurrence})) {
         return true;
       }
       failed = by;
     }
     return false;
+  }
+
+  void count(std::span<const std::uint64_t> samples) {
+    add(delivered, samples.size());
+    if (seen.empty()) return;
+    for (const std::uint64_t sample : samples) {
+      if (sample == kLeftOut || seen[sample]) continue;
+      seen[sample] = true;
+      add(distinct, 1);
+    }
   }
 
   std::shared_ptr<const Dataset> dataset;
@@ -348,6 +380,9 @@ struct Loader::Impl {
   PixelWriter writer;
   Ring ring;
   BadSampleLog bad;
+  Sampling sampling;                       ///< without its weights
+  std::shared_ptr<const Sampler> sampler;  ///< of the next epoch; for the consumer alone
+  bool replaces = false, comes_once = true;
   std::optional<TargetsReader> targets_reader;  ///< where targets are read
   std::optional<FieldsReader> fields_reader;    ///< where fields are read
   std::optional<BatchMixer> mixer;              ///< where batches are mixed
@@ -364,6 +399,8 @@ struct Loader::Impl {
   // These belong to the consumer:
   alignas(kCacheLine) std::uint64_t next_step = 0;  ///< the step that next() returns next
   std::atomic<std::uint64_t> consumer_wait_ns{0}, batches{0}, ready_batches_sum{0};
+  std::vector<bool> seen;  ///< the samples delivered, where they may come again
+  std::atomic<std::uint64_t> delivered{0}, distinct{0};
 
   /// What the threads obey: the stop of the thread that made the loader, and the loader's end.
   std::stop_source ending;
@@ -416,6 +453,7 @@ std::optional<Batch> Loader::next() {
   batch.targets_ = &slot.targets;
   batch.mixed_ = &slot.mixed;
   batch.fields_ = &slot.fields;
+  impl.count(batch.samples_);
   ++impl.next_step;
   return batch;
 }
@@ -431,7 +469,7 @@ std::uint64_t Loader::steps() const { return impl_->order ? impl_->order->steps(
 std::uint64_t Loader::steps_of_epoch(std::uint64_t done) const {
   OrderOptions any = order_options(impl_->options, 0, done);
   any.kind = OrderKind::kSequential;  // the number does not depend on it
-  return Order(impl_->dataset->size(), any).steps();
+  return Order(impl_->sampler->size(), any).steps();
 }
 
 LoaderState Loader::state() const {
@@ -456,6 +494,26 @@ LoaderCounters Loader::counters() const {
   total.prefetched_bytes =
       impl_->prefetched_before + (impl_->prefetcher ? impl_->prefetcher->bytes() : 0);
   return total;
+}
+
+void Loader::set_weights(Sampling::Weights weights) {
+  using By = Sampling::By;
+  const By by = impl_->sampling.by;
+  if (by != By::kClasses && by != By::kSamples && by != By::kMembers)
+    throw Error(ErrorKind::kUsage, "this loader has no weights that can change", {},
+                "make it with `weights=` of classes, samples or datasets");
+  impl_->weigh(std::move(weights));
+}
+
+std::string Loader::sampling_id() const { return impl_->sampler->id(); }
+
+SamplingReport Loader::sampling_report() const {
+  const std::uint64_t delivered = impl_->delivered;
+  return {impl_->replaces, delivered, impl_->comes_once ? delivered : impl_->distinct.load()};
+}
+
+std::vector<std::uint64_t> Loader::members_done(std::uint64_t done) const {
+  return impl_->order ? impl_->order->draws().of_members(done) : std::vector<std::uint64_t>();
 }
 
 ShuffleQuality Loader::shuffle_quality() const {

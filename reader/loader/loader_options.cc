@@ -81,6 +81,7 @@ void LoaderOptions::validate() const {
           "samples that are left encoded become squares");
   require(encoded_share == 0 || is_bilinear(augment),
           "samples that are left encoded are scaled by the bilinear filter");
+  sampling.validate(order);
   if (targets) targets->validate();
   if (const auto* detection = std::get_if<DetectionAugment>(&augment)) {
     require(!bands || (detection->background[0] == detection->background[1] &&

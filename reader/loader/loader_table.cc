@@ -2,6 +2,7 @@
 
 #include "base/option_values.h"
 #include "packhorse/reader/loader.h"
+#include "packhorse/reader/sampling.h"
 
 namespace packhorse::reader {
 
@@ -67,6 +68,29 @@ constexpr Value kHugePages = {[](LoaderOptions& options, const OptionValues&, co
                                 return std::string(options.allocator.allocate ? "given" : "");
                               }};
 
+constexpr Value kWeights = {[](LoaderOptions& options, const OptionValues& given, const Option&) {
+                              Sampling& sampling = options.sampling;
+                              sampling.field.clear();
+                              if (given.front() == "balanced") {
+                                sampling.by = Sampling::By::kBalanced;
+                              } else if (given.front() == "sqrt") {
+                                sampling.by = Sampling::By::kSqrt;
+                              } else {
+                                sampling.by = Sampling::By::kField;
+                                sampling.field = given.front();
+                              }
+                            },
+                            [](const LoaderOptions& options) {
+                              const Sampling& sampling = options.sampling;
+                              return sampling.by == Sampling::By::kBalanced
+                                         ? std::string("balanced")
+                                     : sampling.by == Sampling::By::kSqrt ? std::string("sqrt")
+                                                                          : sampling.field;
+                            }};
+
+constexpr std::pair<std::string_view, Sampling::Until> kUntils[] = {
+    {"first", Sampling::Until::kFirst}, {"all", Sampling::Until::kAll}};
+
 constexpr Value kMaxBad = {[](LoaderOptions& options, const OptionValues& given, const Option&) {
                              options.bad_samples = BadSampleOptions::parse(given.front());
                            },
@@ -106,6 +130,39 @@ std::span<const LoaderOption> loader_options() {
         .off = "sequential",
         .excludes = {"order"}},
        instead<OrderKind::kSequential>(PACKHORSE_MEMBER(order))},
+      {{.name = "weights",
+        .help = "balanced: all classes come equally often; sqrt: as the square root of the number "
+                "of their samples; or a field with a number in each sample, its weight",
+        .kind = kText},
+       kWeights},
+      {{.name = "replacement",
+        .help =
+            "With weights of classes: draw each sample from all. Otherwise the samples of a class "
+            "come equally often, or once more. Weights of samples always draw so",
+        .kind = kFlag},
+       values::flag<LoaderOptions>(PACKHORSE_MEMBER(sampling.replacement))},
+      {{.name = "repeats",
+        .help = "Repeated augmentation: each sample comes so many times, one after the other, each "
+                "time augmented in another way. With several ranks these are on different ones. "
+                "An epoch gets no longer, so it has fewer different samples",
+        .kind = kInteger,
+        .least = 1,
+        .most = 1024,
+        .shows_default = true},
+       plain(PACKHORSE_MEMBER(sampling.repeats))},
+      {{.name = "num_samples",
+        .help = "Samples in an epoch, repeats included; default: those of the dataset; of several "
+                "datasets with weights, as `until=` says",
+        .kind = kInteger,
+        .most = (std::uint64_t{1} << 52) - 1},
+       plain(PACKHORSE_MEMBER(sampling.num_samples))},
+      {{.name = "until",
+        .help = "When an epoch of several datasets with weights ends: when the first of them ends, "
+                "or when all have ended; shorter ones begin again",
+        .kind = kChoice,
+        .choices = values::words<kUntils>,
+        .shows_default = true},
+       values::choice<LoaderOptions, kUntils>(PACKHORSE_MEMBER(sampling.until))},
       {{.name = "seed",
         .help = "Seed of the order, and of what is done to the samples",
         .kind = kInteger,

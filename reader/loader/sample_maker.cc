@@ -70,15 +70,15 @@ SampleMaker::SampleMaker(const Shared& shared, ReplaceBeside replace_beside)
                            std::uint64_t bytes) { stage_end(stage, begin, end, bytes); });
 }
 
-void SampleMaker::make(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
-                       std::uint64_t epoch) {
-  slot.samples[place] = sample;
+void SampleMaker::make(Ring::Slot& slot, std::size_t place, Draw draw, std::uint64_t epoch) {
+  const SampleRandom random(options_.seed, epoch, draw.sample, draw.occurrence);
+  slot.samples[place] = draw.sample;
   if (composer_) {
-    compose(slot, place, sample, epoch);
+    compose(slot, place, draw.sample, random, epoch);
   } else {
-    read_and_make(slot, place, sample, SampleRandom(options_.seed, epoch, sample));
+    read_and_make(slot, place, draw.sample, random);
   }
-  if (fields_ != nullptr) read_fields(slot, place, sample);
+  if (fields_ != nullptr) read_fields(slot, place, draw.sample);
 }
 
 void SampleMaker::read_fields(Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
@@ -174,14 +174,13 @@ void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleR
 
 /// Draws a sample of one picture or several. Another takes the place of a bad one beside it.
 void SampleMaker::compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
-                          std::uint64_t epoch) {
+                          SampleRandom random, std::uint64_t epoch) {
   const std::span out = pixels_of(slot, place);
   const std::span pixels = writer_.is_as_decoded() ? out : std::span(pixels_);
   PlacedTargets& targets = targets_ != nullptr ? slot.places[place] : none_;
   slot.labels[place] = dataset_.label(sample);
   const bool alone = options_.close_mosaic_from && epoch >= *options_.close_mosaic_from;
-  Composer::Parts parts =
-      composer_->choose(SampleRandom(options_.seed, epoch, sample), sample, alone);
+  Composer::Parts parts = composer_->choose(random, sample, alone);
   for (int attempt = 0;; ++attempt) {
     try {
       composer_->draw(parts, pixels, targets);
@@ -193,8 +192,7 @@ void SampleMaker::compose(Ring::Slot& slot, std::size_t place, std::uint64_t sam
     }
   }
   if (!options_.decode) return;
-  if (options_.sample_hook)
-    call_hook(slot, place, views_.front().size, SampleRandom(options_.seed, epoch, sample), pixels);
+  if (options_.sample_hook) call_hook(slot, place, views_.front().size, random, pixels);
   if (!writer_.is_as_decoded()) writer_.write(pixels, out);
 }
 

@@ -13,6 +13,7 @@
 #include "loader/composer.h"
 #include "loader/ring.h"
 #include "loader/targets_reader.h"
+#include "order/passes.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"
@@ -58,7 +59,7 @@ class SampleMaker {
   SampleMaker& operator=(const SampleMaker&) = delete;
 
   /// Throws what reading and decoding throw, and what replace_beside() throws.
-  void make(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
+  void make(Ring::Slot& slot, std::size_t place, Draw draw, std::uint64_t epoch);
   /// Leaves a place without a sample, for BadSamplePolicy::kLeaveOut.
   void leave_out(Ring::Slot& slot, std::size_t place) const;
   /// Adds its bytes and the time it took to read and to decode.
@@ -70,7 +71,8 @@ class SampleMaker {
   void make_pixels(Ring::Slot& slot, std::size_t place, std::uint64_t sample, SampleRandom random,
                    Bytes bytes);
   void place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random, Bytes bytes);
-  void compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
+  void compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample, SampleRandom random,
+               std::uint64_t epoch);
   std::span<std::uint8_t> pixels_of(Ring::Slot& slot, std::size_t place,
                                     std::size_t view = 0) const;
   void read_fields(Ring::Slot& slot, std::size_t place, std::uint64_t sample);

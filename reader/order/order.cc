@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "packhorse/base/error.h"
 
@@ -38,12 +39,9 @@ const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) 
         "batches");
   }
   if (options.done > samples) {
-    refuse("resuming after " + std::to_string(options.done) + " samples, but the dataset has " +
+    refuse("resuming after " + std::to_string(options.done) + " samples, but the epoch has " +
            std::to_string(samples));
   }
-  const bool windows = order_in(options.kind, options.epoch) == OrderKind::kWindow;
-  if (windows && (!options.runs || options.runs->samples() != samples))
-    refuse("the window order needs the runs of the dataset");
   return options;
 }
 
@@ -53,21 +51,19 @@ std::uint64_t global_batch(const OrderOptions& options) {
 
 }  // namespace
 
-Order::Order(std::uint64_t samples, const OrderOptions& options)
-    : options_(checked(options, samples)),
-      samples_(samples),
-      steps_(0),
-      permutation_(samples, epoch_key(options)) {
-  const std::uint64_t rest = samples - options.done;
+Order::Order(std::shared_ptr<const Sampler> sampler, const OrderOptions& options)
+    : options_(checked(options, sampler->size())), samples_(sampler->size()), steps_(0) {
+  const std::uint64_t rest = samples_ - options.done;
   const std::uint64_t global = global_batch(options);
-  options_.kind = order_in(options.kind, options.epoch);
-  if (options_.kind == OrderKind::kWindow) {
-    windows_ =
-        std::make_shared<WindowOrder>(options.runs, options.runs_per_window, epoch_key(options));
-  }
   steps_ =
       options.tail == Tail::kDrop ? rest / global : rest / global + (rest % global != 0 ? 1 : 0);
+  draws_ =
+      std::make_shared<Draws>(std::move(sampler), order_in(options.kind, options.epoch),
+                              Windows{options.runs, options.runs_per_window}, epoch_key(options));
 }
+
+Order::Order(std::uint64_t samples, const OrderOptions& options)
+    : Order(std::make_shared<Sampler>(samples), options) {}
 
 std::uint64_t Order::size() const {
   if (options_.tail == Tail::kKeep) return samples_ - options_.done;
@@ -87,18 +83,8 @@ std::uint64_t Order::position(std::uint64_t step, std::int64_t place) const {
   return position < samples_ ? position : position % samples_;
 }
 
-std::uint64_t Order::sample(std::uint64_t step, std::int64_t place) const {
-  const std::uint64_t at = position(step, place);
-  switch (options_.kind) {
-    case OrderKind::kGlobal:
-      return permutation_(at);
-    case OrderKind::kWindow:
-      return windows_->sample(at);
-    case OrderKind::kWindowFirst:  // never: order_in() has made it one of the others
-    case OrderKind::kSequential:
-      break;
-  }
-  return at;
+Draw Order::draw(std::uint64_t step, std::int64_t place) const {
+  return draws_->at(position(step, place));
 }
 
 std::uint64_t Order::sample(std::uint64_t ticket) const {
@@ -107,16 +93,16 @@ std::uint64_t Order::sample(std::uint64_t ticket) const {
 }
 
 std::optional<std::uint64_t> Order::window_end(std::uint64_t ticket) const {
-  if (!windows_) return std::nullopt;
   const auto batch = static_cast<std::uint64_t>(options_.batch_size);
   const auto at = [&](std::uint64_t t) {
     return position(t / batch, static_cast<std::int64_t>(t % batch));
   };
-  const std::uint64_t end = windows_->window_end(at(ticket));
+  const std::optional<std::uint64_t> end = draws_->window_end(at(ticket));
+  if (!end) return std::nullopt;
   // Padding starts again at the beginning, so its positions lie below `begin`.
   const std::uint64_t begin = at(ticket);
   std::uint64_t behind = ticket + 1;
-  while (behind < size() && at(behind) >= begin && at(behind) < end) ++behind;
+  while (behind < size() && at(behind) >= begin && at(behind) < *end) ++behind;
   return behind;
 }
 

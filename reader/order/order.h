@@ -4,8 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/permutation.h"
-#include "order/runs.h"
+#include "order/sampler.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/order_kind.h"
 
@@ -25,15 +24,17 @@ struct OrderOptions {
 };
 
 /// The samples of one epoch for one rank, in order, without storing them. The epoch's global order
-/// is a keyed permutation of all samples (windows: of runs, and of the samples in each window) and
-/// does not depend on `world`. Global batch g takes the next world * batch_size samples of it, and
-/// rank r the places r, r + world, ... of those. So a run can continue at another world size from
-/// `done` samples with exactly the samples not seen yet, and every rank makes the same number of
-/// steps. Value type; thread-safe.
+/// is that of Draws: without weights, a keyed permutation of all samples (windows: of runs, and of
+/// the samples in each window). It does not depend on `world`. Global batch g takes the next world
+/// * batch_size samples of it, and rank r the places r, r + world, ... of those. So a run can
+/// continue at another world size from `done` samples with exactly the samples not seen yet, and
+/// every rank makes the same number of steps. Value type; thread-safe.
 class Order {
  public:
-  /// Throws Error(kUsage) for a rank outside the world, a batch below 1, or kKeep with several
-  /// ranks.
+  /// Throws Error(kUsage) for a rank outside the world, a batch below 1, kKeep with several ranks,
+  /// or what Draws refuses.
+  Order(std::shared_ptr<const Sampler> sampler, const OrderOptions& options);
+  /// Of each of so many samples once.
   Order(std::uint64_t samples, const OrderOptions& options);
 
   std::uint64_t steps() const { return steps_; }
@@ -41,8 +42,11 @@ class Order {
   std::uint64_t size() const;
   /// Samples in batch `step` of this rank: batch_size, or less in the last one with kKeep.
   std::int64_t batch_size(std::uint64_t step) const;
-  /// Dataset sample at `place` of batch `step`.
-  std::uint64_t sample(std::uint64_t step, std::int64_t place) const;
+  /// What comes at `place` of batch `step`.
+  Draw draw(std::uint64_t step, std::int64_t place) const;
+  std::uint64_t sample(std::uint64_t step, std::int64_t place) const {
+    return draw(step, place).sample;
+  }
   /// The rank's samples as one sequence: ticket t < size() is place t % batch_size of step t /
   /// batch_size.
   std::uint64_t sample(std::uint64_t ticket) const;
@@ -51,15 +55,16 @@ class Order {
   std::optional<std::uint64_t> window_end(std::uint64_t ticket) const;
   /// Global samples delivered after `step` whole steps, including `done`.
   std::uint64_t done_after(std::uint64_t steps) const;
+  /// The epoch of all ranks.
+  const Draws& draws() const { return *draws_; }
 
  private:
   std::uint64_t position(std::uint64_t step, std::int64_t place) const;
 
   OrderOptions options_;
-  std::uint64_t samples_;
+  std::uint64_t samples_;  ///< of the epoch
   std::uint64_t steps_;
-  Permutation permutation_;
-  std::shared_ptr<const WindowOrder> windows_;
+  std::shared_ptr<const Draws> draws_;
 };
 
 /// Looks at up to `batches` batches, evenly spread over the epoch. Zeros when there are none.

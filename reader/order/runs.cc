@@ -27,16 +27,21 @@ Runs::Runs(const Dataset& dataset, std::uint64_t run_bytes) : begins_{0} {
   }
 }
 
+std::size_t Runs::run_at(std::uint64_t sample) const {
+  return static_cast<std::size_t>(std::ranges::lower_bound(begins_, sample) - begins_.begin());
+}
+
 WindowOrder::WindowOrder(std::shared_ptr<const Runs> runs, std::size_t runs_per_window,
-                         std::uint64_t key)
+                         std::uint64_t key, Samples samples)
     : runs_(std::move(runs)),
       runs_per_window_(std::max<std::size_t>(1, runs_per_window)),
       key_(key),
-      order_(runs_->size(), mix64(key)) {
-  ends_.reserve(runs_->size());
+      first_run_(runs_->run_at(samples.begin)),
+      order_(runs_->run_at(samples.end) - first_run_, mix64(key)) {
+  ends_.reserve(order_.size());
   std::uint64_t end = 0;
-  for (std::size_t place = 0; place < runs_->size(); ++place) {
-    const std::size_t run = order_(place);
+  for (std::size_t place = 0; place < order_.size(); ++place) {
+    const std::size_t run = first_run_ + order_(place);
     ends_.push_back(end += runs_->end(run) - runs_->begin(run));
   }
 }
@@ -58,7 +63,7 @@ std::uint64_t WindowOrder::sample(std::uint64_t position) const {
   const Permutation mix(window.end - window.begin, mix64(key_ + 1) + window.number);
   const std::uint64_t mixed = window.begin + mix(position - window.begin);
   const std::size_t place = place_of(mixed);
-  return runs_->begin(order_(place)) + mixed - begin_of(place);
+  return runs_->begin(first_run_ + order_(place)) + mixed - begin_of(place);
 }
 
 std::uint64_t WindowOrder::window_end(std::uint64_t position) const {

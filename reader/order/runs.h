@@ -23,6 +23,8 @@ class Runs {
   /// Samples [begin, end) of the dataset.
   std::uint64_t begin(std::size_t run) const { return begins_[run]; }
   std::uint64_t end(std::size_t run) const { return begins_[run + 1]; }
+  /// The run that begins with `sample`, or behind it.
+  std::size_t run_at(std::uint64_t sample) const;
 
  private:
   std::vector<std::uint64_t> begins_;
@@ -33,7 +35,12 @@ class Runs {
 /// Takes 16 bytes of memory a run. Value type; thread-safe.
 class WindowOrder {
  public:
-  WindowOrder(std::shared_ptr<const Runs> runs, std::size_t runs_per_window, std::uint64_t key);
+  /// Samples that are runs as a whole.
+  struct Samples {
+    std::uint64_t begin, end;
+  };
+  WindowOrder(std::shared_ptr<const Runs> runs, std::size_t runs_per_window, std::uint64_t key,
+              Samples samples);
 
   /// Dataset sample at `position` of the epoch.
   std::uint64_t sample(std::uint64_t position) const;
@@ -52,6 +59,7 @@ class WindowOrder {
   std::shared_ptr<const Runs> runs_;
   std::size_t runs_per_window_;
   std::uint64_t key_;
+  std::size_t first_run_;
   Permutation order_;                ///< of the runs
   std::vector<std::uint64_t> ends_;  ///< positions behind the run at each place of that order
 };

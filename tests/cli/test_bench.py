@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from PIL import Image
-from python_support import DAMAGE, DONE, FORMATS, SHAPES, flip_byte, make_source, on_terminal, pack, packhorse, refused, run
+from python_support import DAMAGE, DONE, FORMATS, SHAPES, USAGE, flip_byte, make_source, on_terminal, pack, packhorse, refused, run
 
 FIELDS = {"input", "format", "image", "work", "cache", "order", "workers", "batch_size", "images", "images_per_s",
           "images_per_cpu_s", "disk_bytes", "first_batch_s", "batch_ms", "stages"}  # fmt: skip
@@ -150,6 +150,17 @@ def test_a_sweep_ends_in_a_knee_with_its_reason(inputs):
         assert knee["still_rising"] == (knee["workers"] == tried[-1]) and knee["reason"]
     out = packhorse("bench", "wds", *options, cwd=inputs).out
     assert out.splitlines()[-1].startswith("knee of wds (decode, warm): ")
+
+
+def test_samples_may_come_by_weight(inputs, runs):
+    for options in (["--weights", "balanced"], ["--weights", "sqrt", "--replacement"], []):
+        assert [r["images"] for r in runs("wds", *options, *READ)] == [100]
+    for options, words in [
+        (["--weights", "score"], "weights are in no field 'score'"),
+        (["--weights", "balanced", "--order", "sequential"], "in stored order nothing is drawn by weight"),
+        (["--replacement"], "--replacement is about weights of classes or samples"),
+    ]:
+        assert words in refused("bench", "wds", *options, *READ, code=USAGE, cwd=inputs).err
 
 
 def test_the_order_is_a_choice(inputs, runs):

@@ -178,7 +178,7 @@ def test_a_state_of_which_less_than_a_batch_is_left_is_the_next_epoch(packed):
     resumed = loader(packed, 50, drop_last=True)
     resumed.load_state_dict({"seed": 3, "epoch": 0, "done": 96})
     assert resumed.epoch == 1 and content(resumed) == content(whole)
-    with pytest.raises(ValueError, match="after 121 samples, but the dataset has 120"):
+    with pytest.raises(ValueError, match="after 121 samples, but the epoch has 120"):
         resumed.load_state_dict({"seed": 3, "epoch": 0, "done": 121})
 
 

@@ -54,6 +54,27 @@ def assert_same(a, b):
     assert all(one[name].equal(two[name]) for name in one)
 
 
+def test_weights_and_repeats_change_what_is_trained_on_and_resume_exactly(packed, tmp_path):
+    options = ["--weights", "balanced", "--repeats", "2", "--workers", "2"]
+    fit(packed, tmp_path / "plain", "--epochs", "2", "--workers", "2")
+    fit(packed, tmp_path / "whole", "--epochs", "2", *options)
+    fit(packed, tmp_path / "resumed", "--epochs", "2", "--max-steps", "7", *options)
+    fit(packed, tmp_path / "resumed", "--resume")
+    assert_same(tmp_path / "whole", tmp_path / "resumed")
+    assert any(not one.equal(two) for one, two in zip(tensors(tmp_path / "whole").values(), tensors(tmp_path / "plain").values(), strict=True))
+    refused = train("fit", "--data", packed, "--out", tmp_path / "resumed", "--resume", "--repeats", "3")
+    assert refused.code == USAGE and "another --repeats (it is 2)" in refused.err
+
+
+def test_a_fold_trains_on_the_rest_and_scores_its_part(packed, tmp_path):
+    halves = [fit(packed / "train", tmp_path / str(part), "--epochs", "1", "--fold", f"{part}/2") for part in range(2)]
+    assert all(half["steps"] == 2 and half["scores"] for half in halves)
+    assert halves[0]["scores"] != halves[1]["scores"]
+    for fold in ("2/2", "0/1", "1", "1/2/3", "a/b", "-1/2"):
+        refused = train("fit", "--data", packed, *QUICK, "--fold", fold)
+        assert refused.code == USAGE and f"--fold {fold} is no part of a fold" in refused.err
+
+
 def test_pixel_steps_change_what_is_trained_on(packed, tmp_path):
     steps = {"plain": [], "again": [], "changed": ["--pixel-steps", "ColorJitter(0.8), RandomErasing(1)"]}
     for name, options in steps.items():

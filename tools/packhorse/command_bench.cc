@@ -94,7 +94,7 @@ class CommandBench final : public program::Command {
     app.add_option("--storage", request_.storages,
                    program::storages_text() + " (may be given several times)");
     app.add_option("--split", request_.split, "Split to read, for inputs with several");
-    loader_.declare(app, reader::loader_options(), {"order", "shuffle"});
+    loader_.declare(app, reader::loader_options(), {"order", "shuffle", "weights", "replacement"});
     app.add_option("--max-images", request_.max_images,
                    "Images per pass, rounded up to whole batches; 0 = all")
         ->capture_default_str();

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -41,6 +42,10 @@ class CommandFit final : public program::Command {
     app.add_option("--val", options_.val,
                    "Dataset to score after each epoch; default: the val or test split of --data");
     app.add_option("--split", options_.split, "Split of --data to train on (train)");
+    app.add_option("--fold", fold_,
+                   "Cross-validation: I/K, from 0/K on. Train on all but part I of K parts and, "
+                   "without --val, score on that part. Each part has its share of each class")
+        ->type_name("I/K");
     recipe_.add_all_options(app);
     run_.add_device(app);
     loader_.add_options(app, {"workers", "slots", "max_bad"});
@@ -122,6 +127,7 @@ class CommandFit final : public program::Command {
     const std::optional<Launch> launch = find_launch();
     const Launch mine = launch.value_or(Launch{});
     options_.recipe = recipe_.choices();
+    options_.fold = chosen_fold();
     options_.device = run_.pick(mine.local_rank);
     loader_.put_into(options_);
     options_.init_use.head = new_head_ ? Head::kNew : Head::kFromFile;
@@ -155,6 +161,19 @@ class CommandFit final : public program::Command {
   }
 
  private:
+  std::optional<reader::Fold> chosen_fold() const {
+    if (fold_.empty()) return std::nullopt;
+    reader::Fold fold{.stratified = true};
+    const char* const end = fold_.data() + fold_.size();
+    const auto part = std::from_chars(fold_.data(), end, fold.part);
+    const bool divided = part.ec == std::errc() && part.ptr != end && *part.ptr == '/';
+    const auto parts = std::from_chars(divided ? part.ptr + 1 : end, end, fold.parts);
+    if (parts.ec != std::errc() || parts.ptr != end || fold.part >= fold.parts || fold.parts < 2)
+      throw Error(ErrorKind::kUsage, "--fold " + fold_ + " is no part of a fold", {},
+                  "give 0/5, 1/5, ... 4/5 for five parts");
+    return fold;
+  }
+
   void look_for_run() {
     if (options_.resume || options_.overwrite || options_.out.empty())
       throw Error(ErrorKind::kUsage,
@@ -252,7 +271,7 @@ class CommandFit final : public program::Command {
   program::RemoteArguments remote_;
   RunOptions run_;
   WatchCommandOptions watch_;
-  std::string gpu_decode_ = "off";
+  std::string gpu_decode_ = "off", fold_;
   int timeout_s_ = 300, stopped_status_ = 0;
   bool new_head_ = false, resume_if_there_ = false;
   bool json_ = false, quiet_ = false;

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/choices.h"
+#include "loader/loader_table.h"
 #include "packhorse/base/error.h"
 #include "recipe/recipe_json.h"
 #include "recipe/recipe_table.h"
@@ -138,6 +139,12 @@ Recipe resolve(const RecipeChoices& choices, const Recipe& base) {
   require(recipe.task == TaskKind::kDetect || choices.close_mosaic.value_or(0) == 0,
           "only finding objects (`task=detect`) has a mosaic to close (`close_mosaic=`)");
   return recipe;
+}
+
+void choose_samples(const Recipe& recipe, reader::LoaderOptions& options) {
+  options.sampling.repeats = recipe.repeats;
+  if (recipe.weights.empty()) return;
+  find_row(reader::loader_options(), "weights").set(options, {recipe.weights});
 }
 
 void choose_bands(const Recipe& recipe, reader::LoaderOptions& options) {

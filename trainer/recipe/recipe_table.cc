@@ -124,6 +124,12 @@ std::span<const RecipeOption> recipe_options() {
           {.fixed = true, .shown = true, .most = std::numeric_limits<std::int64_t>::max()}),
       setting<&R::order, &C::order>("order", find_row(reader::loader_options(), "order").help,
                                     {.fixed = true}),
+      setting<&R::weights, &C::weights>("weights",
+                                        find_row(reader::loader_options(), "weights").help,
+                                        {.fixed = true, .later = true}),
+      setting<&R::repeats, &C::repeats>(
+          "repeats", find_row(reader::loader_options(), "repeats").help,
+          {.fixed = true, .later = true, .shown = true, .least = 1, .most = 1024}),
       setting<&R::amp, &C::amp>("amp",
                                 "bf16: compute in bfloat16 where that is safe; fp16: in float16, "
                                 "with loss scaling; faster on GPUs, much slower on some CPUs",

@@ -76,7 +76,7 @@ class Run {
       if (!lock_->holds())
         note("this storage has no file locks: nothing keeps another run out of the same `out=`");
     }
-    train_ = reader::Dataset::open(options_.data, options_.split);
+    train_ = open_train(options_);
     val_ = open_val(options_);
     Beginning beginning = begin_run(options_, *train_, processes(), store_);
     state_ = std::move(beginning.state);
@@ -190,6 +190,7 @@ class Run {
     loader.slots = options_.slots;
     task_->read_for_training(loader);
     choose_bands(recipe(), loader);
+    choose_samples(recipe(), loader);
     loader.seed = recipe().seed;
     loader.order = recipe().order;
     loader.rank = processes().rank();

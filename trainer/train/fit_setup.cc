@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "models/archs.h"
 #include "packhorse/base/error.h"
+#include "packhorse/reader/dataset_views.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe/recipe_table.h"
 #include "train/run_state.h"
@@ -37,7 +38,7 @@ void refuse_single_class(const FitOptions& options, const Recipe& recipe,
 Recipe new_recipe(const FitOptions& options, const reader::Dataset& train,
                   const Processes& processes) {
   Recipe base = default_recipe(options.recipe);
-  base.order = train.usual_order();
+  base.order = options.recipe.weights ? reader::OrderKind::kGlobal : train.usual_order();
   Recipe recipe = resolve(options.recipe, base);
   const std::int64_t parts = processes.size() * recipe.accumulate;
   const auto all = static_cast<std::int64_t>(train.size());
@@ -124,7 +125,18 @@ Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
 
 }  // namespace
 
+DatasetPtr open_train(const FitOptions& options) {
+  const DatasetPtr all = reader::Dataset::open(options.data, options.split);
+  return options.fold ? subset(all, choose(*all, {.fold = options.fold})) : all;
+}
+
 DatasetPtr open_val(const FitOptions& options) {
+  if (options.fold && options.val.empty()) {
+    const DatasetPtr all = reader::Dataset::open(options.data, options.split);
+    reader::Fold part = *options.fold;
+    part.held_out = true;
+    return subset(all, choose(*all, {.fold = part}));
+  }
   if (!options.val.empty()) return reader::Dataset::open(options.val, find_val_split(options.val));
   const std::string split = find_val_split(options.data);
   return split.empty() ? nullptr : reader::Dataset::open(options.data, split);

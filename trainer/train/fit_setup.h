@@ -14,6 +14,8 @@ namespace packhorse::trainer {
 
 using DatasetPtr = std::shared_ptr<const reader::Dataset>;
 
+/// What is learnt from: with a fold, all but its part.
+DatasetPtr open_train(const FitOptions& options);
 /// Returns nullptr when there is nothing to score on.
 DatasetPtr open_val(const FitOptions& options);
 

@@ -58,8 +58,9 @@ std::vector<Run> planned(const Request& request, const Section& section, OpenInp
   std::vector<Run> runs;
   for (const std::string& input : request.inputs) {
     const auto dataset = inputs.open(input);
-    const reader::OrderKind order =
-        request.usual_order ? dataset->usual_order() : request.loader.order;
+    const reader::OrderKind order = request.usual_order
+                                        ? reader::usual_order(*dataset, request.loader.sampling)
+                                        : request.loader.order;
     for (const int workers : workers_of(request)) {
       runs.push_back({input,
                       dataset->format(),

@@ -112,6 +112,8 @@ class Dataset {
   /// All files, in the order of their samples, of a dataset so large that bytes() of each sample
   /// would open too many of them; nothing for the others.
   virtual std::vector<Extent> extents() const { return {}; }
+  /// The datasets that concat() joined (dataset_views.h), in their order; none of any other.
+  virtual std::vector<std::shared_ptr<const Dataset>> members() const { return {}; }
   /// Whether it is at a URL.
   virtual bool from_afar() const { return false; }
   /// Bytes of all its files, also of remote ones. Throws Error(kIo).

@@ -18,6 +18,7 @@
 #include "packhorse/reader/mix.h"
 #include "packhorse/reader/order_kind.h"
 #include "packhorse/reader/pixel_format.h"
+#include "packhorse/reader/sampling.h"
 #include "packhorse/reader/targets.h"
 
 /// Shards -> batches of pixels.
@@ -115,6 +116,7 @@ struct LoaderOptions {
   double encoded_share = 0;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
+  Sampling sampling = {};  ///< how often samples come; by default each once an epoch
   /// Windows: stored bytes that are mixed with each other, in contiguous runs of `run_bytes`.
   std::uint64_t window_bytes = 256u << 20;
   std::uint64_t run_bytes = 4u << 20;
@@ -250,10 +252,10 @@ class Batch {
 /// truncated or unreadable files never are. With kLeaveOut, a sample made of several images is not
 /// left out if only another image is bad.
 ///
-/// One thread, the consumer, calls everything except counters() and bad_samples(), which are
-/// thread-safe, as is giving batches back. A stop of the thread that makes it
-/// (base/stop.h) fails the epoch. The destructor stops and joins; batches still leased
-/// must be gone by then.
+/// One thread, the consumer, calls everything except counters(), sampling_report() and
+/// bad_samples(), which are thread-safe, as is giving batches back. A stop of the thread that makes
+/// it (base/stop.h) fails the epoch. The destructor stops and joins; batches still leased must be
+/// gone by then.
 class Loader {
  public:
   Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options);
@@ -273,13 +275,25 @@ class Loader {
   /// also handle signals, for example. Returns whether next() would not wait.
   bool wait(std::chrono::nanoseconds most);
 
+  /// Other weights of the classes, samples or members, from the next start_epoch() on. Throws
+  /// Error(kUsage) where these have none, and as the constructor does.
+  void set_weights(Sampling::Weights weights);
+
   /// Number of steps of the current epoch, from where it was started.
   std::uint64_t steps() const;
   /// Number of steps of any epoch, from its start or after `done` of its samples. Throws
-  /// Error(kUsage) for more than there are. Thread-safe.
+  /// Error(kUsage) for more than there are. Thread-safe, except beside set_weights().
   std::uint64_t steps_of_epoch(std::uint64_t done = 0) const;
   LoaderState state() const;
   LoaderCounters counters() const;
+  /// The same for the same sampling with the same weights; empty where each sample comes once an
+  /// epoch. A state of the middle of an epoch goes on only where it is the same.
+  std::string sampling_id() const;
+  /// Any thread.
+  SamplingReport sampling_report() const;
+  /// With weights of members: how many of the first `done` samples of this epoch, over all ranks,
+  /// are of each, repeats not counted. Otherwise nothing.
+  std::vector<std::uint64_t> members_done(std::uint64_t done) const;
   /// How well the current epoch is mixed, estimated from some of its batches.
   ShuffleQuality shuffle_quality() const;
   /// The samples that were replaced or left out, in no order; the first BadSampleLog::kMostNamed.

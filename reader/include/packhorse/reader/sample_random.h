@@ -4,10 +4,12 @@
 
 namespace packhorse::reader {
 
-/// Counter-based random numbers: a stream for each (seed, epoch, sample). Value type.
+/// Counter-based random numbers: a stream for each (seed, epoch, sample), and each further
+/// occurrence of the sample in the epoch. Value type.
 class SampleRandom {
  public:
-  SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample);
+  SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
+               std::uint64_t occurrence = 0);
   std::uint64_t next();
   double uniform(double low, double high);  ///< [low, high)
   std::int64_t integer(std::int64_t n);     ///< 0 .. n-1, unbiased; n >= 1

@@ -75,6 +75,23 @@ TEST_CASE("prefetcher: keeps its distance to the producers, in the order of the 
   CHECK(dataset.sorted());
 }
 
+TEST_CASE("prefetcher: what is drawn by weight is asked for as it comes, again if it comes again") {
+  const SlowDataset dataset(200);
+  std::vector<double> some(200);
+  for (std::size_t i = 0; i < 10; ++i) some[i * 20] = 1;
+  const Sampling sampling{.by = Sampling::By::kSamples,
+                          .weights = std::make_shared<std::vector<double>>(some)};
+  const Order order(std::make_shared<Sampler>(dataset, sampling), {.seed = 3, .batch_size = 10});
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t ticket = 0; ticket < 200; ++ticket) expected.push_back(order.sample(ticket));
+  Prefetcher prefetcher(dataset, order, 1'000'000, {});
+  std::vector<std::uint64_t> asked = wait_for(dataset, 200);
+  std::ranges::sort(asked);
+  std::ranges::sort(expected);
+  CHECK(asked == expected);
+  CHECK(dataset.sorted());
+}
+
 TEST_CASE("prefetcher: a window is asked for while the one before is worked on") {
   const SlowDataset dataset(1000);
   const Order order(1000, {.kind = OrderKind::kWindow,

@@ -115,6 +115,8 @@ struct Recipe {
   double ema_decay = 0;  ///< for the averaged parameters, which are then scored; 0: none
   std::uint64_t seed = 0;
   reader::OrderKind order = reader::OrderKind::kGlobal;
+  std::string weights;        ///< "balanced", "sqrt" or a field, as of the Loader; empty: none
+  std::uint64_t repeats = 1;  ///< of each sample in an epoch
   Amp amp = Amp::kOff;
   NonFinite non_finite = NonFinite::kStop;
   bool channels_last = true;
@@ -144,7 +146,8 @@ struct RecipeChoices {
   std::optional<bool> nesterov;
   std::optional<double> beta1, beta2, weight_decay, clip_norm, label_smoothing, warmup_epochs;
   std::optional<double> ema_decay;
-  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> seed, repeats;
+  std::optional<std::string> weights;
   std::optional<reader::OrderKind> order;
   std::optional<Amp> amp;
   std::optional<NonFinite> non_finite;
@@ -158,6 +161,8 @@ struct RecipeChoices {
 /// Error(kUsage).
 Recipe resolve(const RecipeChoices& choices, const Recipe& base);
 
+/// Asks for the recipe's weights and repeats.
+void choose_samples(const Recipe& recipe, reader::LoaderOptions& options);
 /// Asks for the recipe's bands, as floats that are not normalised.
 void choose_bands(const Recipe& recipe, reader::LoaderOptions& options);
 reader::Augment train_augment(const Recipe& recipe);

@@ -9,6 +9,7 @@
 
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/bad_samples.h"
+#include "packhorse/reader/dataset_views.h"
 #include "packhorse/trainer/checkpoint/weights.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
@@ -22,6 +23,8 @@ struct FitOptions {
   std::filesystem::path data;  ///< packed dataset or class folder, with or without splits
   std::filesystem::path val;   ///< empty: the val (or test) split of `data`, if it has one
   std::string split;           ///< to train on; empty: "train" where there are splits
+  /// Trains on all but this part and, without `val`, scores on this part.
+  std::optional<reader::Fold> fold = {};
   RecipeChoices recipe;
   Device device;
   bool cuda_graph = false;  ///< see EngineOptions

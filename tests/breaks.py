@@ -110,8 +110,8 @@ BREAKS = [
     # libjpeg begins a crop at a whole block, and the pixels are taken from where it was asked to begin.
     Break("crop-begins-left", "libpack/codecs/jpeg/jpeg_rows.cc", "    return x;\n", "    return static_cast<std::size_t>(left);\n", "reader"),
     # The producer of a batch's last sample says that it is ready without the lock.
-    Break("ring-unlocked", "reader/loader/ring.cc", "  const std::lock_guard lock(mutex_);\n  filled.ready = true;\n",
-          "  filled.ready = true;\n", "tsan: reader"),
+    Break("ring-unlocked", "reader/loader/ring.cc", "  const std::lock_guard lock(mutex_);\n  slot(step).ready = true;\n",
+          "  slot(step).ready = true;\n", "tsan: reader"),
     # The boxes of a mirrored crop lie a pixel too far to the left.
     Break("mirrored-boxes", "reader/augment/augment.cc", "plan.flip ? size : 0,", "plan.flip ? size - 1 : 0,", "reader"),
     # A checkpoint lacks the number of steps that AdamW corrects its averages by.

@@ -1,7 +1,9 @@
 #include "packhorse/dataset/packed_dataset.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <atomic>
@@ -361,6 +363,16 @@ std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) co
   return asked;
 }
 
+namespace {
+
+/// On tmpfs nothing is anywhere else, and preadv2() cannot ask.
+bool lies_in_memory(int fd) {
+  struct statfs about {};
+  return ::fstatfs(fd, &about) == 0 && (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
+}
+
+}  // namespace
+
 double PackedDataset::resident_share() const {
   if (directory_->remote()) return remote_share();
   constexpr std::size_t kShards = 32, kPlaces = 8;
@@ -369,7 +381,8 @@ double PackedDataset::resident_share() const {
   for (std::size_t i = 0; i < some; ++i) {
     const std::size_t shard = i * shards() / some;
     const UniqueFd fd = open_file(data_path(shard), O_RDONLY);
-    if (!fd) continue;                                   // removed meanwhile: tells nothing
+    if (!fd) continue;  // removed meanwhile: tells nothing
+    if (lies_in_memory(fd.get())) return 1;
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead, which would distort this
     const std::uint64_t bytes = manifest_.shards[shard].bytes;
     for (std::size_t k = 0; k < kPlaces; ++k, ++looked) {

@@ -13,6 +13,7 @@ namespace packhorse::reader {
 
 namespace {
 
+constexpr double kGlobalShare = 0.8;  // what a better mixture is worth
 constexpr int kMostSlots = 65536;
 constexpr double kInMemory = 0.99;  // with this share in memory, the order does not matter
 
@@ -104,7 +105,7 @@ Tuned tune(const std::shared_ptr<const Dataset>& dataset, LoaderOptions options,
   const double before = rate_of(dataset, options, each);
   options.order = OrderKind::kWindow;
   const double windows = rate_of(dataset, options, each);
-  const bool pays = before < kKneeShare * windows;
+  const bool pays = before < kGlobalShare * windows;
   if (pays) tuned.order = OrderKind::kWindow;
   tuned.reasons.push_back("order " + std::string(name_of(tuned.order)) + ": " +
                           rate_text(pays ? windows : before) + "; the other gave " +

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -385,6 +386,15 @@ def test_tune_gives_options_of_a_loader_and_reasons_and_leaves_the_loader_as_it_
     for nonsense in (0, -1, float("nan"), float("inf")):
         with pytest.raises(packhorse.errors.UsageError, match="seconds above 0"):
             reader.tune(nonsense)
+
+
+def test_what_lies_in_dev_shm_is_in_memory(packed):
+    """The orders are not compared then, and nothing is prefetched."""
+    if "tmpfs" not in subprocess.run(["stat", "-fc", "%T", "/dev/shm"], capture_output=True, text=True, check=True).stdout:
+        pytest.skip("/dev/shm is not a tmpfs")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        shutil.copytree(packed, f"{folder}/packed")
+        assert len(loader(f"{folder}/packed").tune(0.1).reasons) == 2
 
 
 def test_tune_calls_functions_and_says_what_they_raised(packed):

@@ -37,8 +37,8 @@ struct Tuned {
 
 /// Does the same in about `seconds`, then finds how many slots pay off, with those workers: as many
 /// as `options` say, or twice as many. Where the dataset is not in memory, the order
-/// becomes kWindow, which makes other batches, if that reads more than 5 % faster than the order of
-/// `options`. Obeys the stop of its thread. Throws as autotune() does.
+/// becomes kWindow, which makes other batches and mixes less, where the order of `options` has less
+/// than 80 % of its rate. Obeys the stop of its thread. Throws as autotune() does.
 Tuned tune(const std::shared_ptr<const Dataset>& dataset, LoaderOptions options,
            double seconds = 10);
 

@@ -124,7 +124,7 @@ std::span<const RecipeOption> recipe_options() {
           {.fixed = true, .shown = true, .most = std::numeric_limits<std::int64_t>::max()}),
       setting<&R::order, &C::order>("order", find_row(reader::loader_options(), "order").help,
                                     {.fixed = true}),
-      setting<&R::weights, &C::weights>("weights",
+      setting<&R::weights, &C::weights>("sample_weights",
                                         find_row(reader::loader_options(), "weights").help,
                                         {.fixed = true, .later = true}),
       setting<&R::repeats, &C::repeats>(

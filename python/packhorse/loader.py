@@ -110,8 +110,8 @@ class Loader(Generic[Delivers]):
 
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
-    augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: ColorJitter,
-                PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"
+    augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: RandAugment,
+                ColorJitter and others (docs/augment.md), or their text, "RandAugment(2, 9), RandomErasing(0.25)"
     targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
                 boxes, masks and key points of the images. The dataset must have some
     batch_size  images in a batch

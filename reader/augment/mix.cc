@@ -80,6 +80,16 @@ double draw_beta(double alpha, SampleRandom& random) {
   return 1 / (1 + std::exp(b - a));
 }
 
+std::vector<double> draw_dirichlet(double alpha, std::size_t count, SampleRandom& random) {
+  std::vector<double> shares(count);
+  for (double& share : shares) share = log_gamma_draw(alpha, random);
+  const double largest = *std::ranges::max_element(shares);
+  double sum = 0;
+  for (double& share : shares) sum += share = std::exp(share - largest);
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
 void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda) {
   const auto own_shares = static_cast<unsigned>(std::lround(lambda * kShares));
   const unsigned other_shares = kShares - own_shares;

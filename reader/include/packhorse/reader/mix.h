@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -47,6 +48,8 @@ void mix(const MixPlan& plan, std::span<std::uint8_t> images, int size);
 
 /// Draws from Beta(alpha, alpha).
 double draw_beta(double alpha, SampleRandom& random);
+/// Draws `count` shares from the symmetric Dirichlet distribution; their sum is 1.
+std::vector<double> draw_dirichlet(double alpha, std::size_t count, SampleRandom& random);
 /// lambda x own + (1 - lambda) x other, in place; lambda is rounded to a multiple of 1/256, pixels
 /// to the nearest level. Both have the same size.
 void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda);

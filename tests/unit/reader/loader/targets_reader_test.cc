@@ -118,10 +118,11 @@ TEST_CASE("targets reader: classes, captions and masks of a letterbox") {
 }
 
 TEST_CASE("targets reader: masks go where the pixels of mosaics and turned pictures go") {
-  const DetectionAugment augment{.mosaic = {.probability = .7},
-                                 .affine = {.degrees = 20, .translate = .1, .min_scale = .5},
-                                 .flip = .5,
-                                 .vertical_flip = .5};
+  const DetectionAugment augment{
+      .mosaic = {.probability = .7},
+      .affine = {.degrees = {-20, 20}, .translate = {.1, .1}, .min_scale = .5},
+      .flip = .5,
+      .vertical_flip = .5};
   const auto dataset = std::make_shared<SaidDataset>();
   Loader loader(dataset, said(augment)), threads(dataset, said(augment, 3));
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {

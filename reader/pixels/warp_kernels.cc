@@ -1,9 +1,9 @@
-#include "decode/warp_kernels.h"
+#include "pixels/warp_kernels.h"
 
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "decode/warp_kernels.cc"
+#define HWY_TARGET_INCLUDE "pixels/warp_kernels.cc"
 // These must come last.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

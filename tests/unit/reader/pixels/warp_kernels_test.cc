@@ -1,10 +1,11 @@
-#include "decode/warp_kernels.h"
+#include "pixels/warp_kernels.h"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "decode/pixels.h"
+#include "packhorse/reader/sample_random.h"
+#include "pixels/pixels.h"
 #include "support/instruction_sets.h"
 #include "unit/reader/fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "decode/warp_kernels.h"
+#include "pixels/warp_kernels.h"
 
 namespace packhorse::reader {
 

@@ -6,6 +6,7 @@
 
 #include "packhorse/reader/detection_augment.h"
 #include "pixels/warp.h"
+#include "pixels/warp_kernels.h"
 
 namespace packhorse::reader {
 
@@ -13,20 +14,20 @@ namespace {
 
 /// Positions along an output row, in fixed point: exact sums, so that the last is where it belongs.
 struct FixedLine {
-  static constexpr int kBits = 32;
   std::int64_t x, y, step_x, step_y;
 
   FixedLine(const Matrix& inverse, int row) {
     constexpr double kFarthest = 1 << 28, kMostStep = 1 << 14;  // no sum overflows
     const auto fixed = [](double position, double most) {
-      return std::llround(std::clamp(position, -most, most) * static_cast<double>(1LL << kBits));
+      return std::llround(std::clamp(position, -most, most) *
+                          static_cast<double>(1LL << kPositionBits));
     };
     const Point first = inverse({.5, row + .5});
     x = fixed(first.x, kFarthest), y = fixed(first.y, kFarthest);
     step_x = fixed(inverse.m[0], kMostStep), step_y = fixed(inverse.m[3], kMostStep);
   }
-  std::int64_t column(std::int64_t i) const { return (x + i * step_x) >> kBits; }
-  std::int64_t row(std::int64_t i) const { return (y + i * step_y) >> kBits; }
+  std::int64_t column(std::int64_t i) const { return (x + i * step_x) >> kPositionBits; }
+  std::int64_t row(std::int64_t i) const { return (y + i * step_y) >> kPositionBits; }
 };
 
 /// The pixels of an output row whose positions are in the picture: [begin, end).
@@ -34,11 +35,18 @@ struct Inside {
   std::int64_t begin = 0, end;
 
   Inside(const FixedLine& line, const PixelView& view) : end(view.width) {
-    keep(line.x, line.step_x, std::int64_t{view.width} << FixedLine::kBits);
-    keep(line.y, line.step_y, std::int64_t{view.height} << FixedLine::kBits);
+    keep(line, view.width, view.height);
+  }
+  /// Those of `others` whose positions are within width x height.
+  Inside(const FixedLine& line, int width, int height, const Inside& others) : Inside(others) {
+    keep(line, width, height);
   }
 
  private:
+  void keep(const FixedLine& line, int width, int height) {
+    keep(line.x, line.step_x, std::int64_t{std::max(width, 0)} << kPositionBits);
+    keep(line.y, line.step_y, std::int64_t{std::max(height, 0)} << kPositionBits);
+  }
   /// Those i with 0 <= first + i * step < limit.
   void keep(std::int64_t first, std::int64_t step, std::int64_t limit) {
     if (step == 0) {
@@ -53,7 +61,7 @@ struct Inside {
       const std::int64_t way = position - first;
       return way <= 0 ? 0 : (way + step - 1) / step;
     };
-    begin = std::max(begin, from(0));
+    begin = std::min(std::max(begin, from(0)), end);
     end = std::max(begin, std::min(end, from(limit)));
   }
 };
@@ -66,7 +74,7 @@ void write_nearest(const PixelView& view, const FixedLine& line, const Inside& i
            line.column(i) * kChannels;
   };
   if (inside.begin == inside.end) return;
-  if (line.step_x == std::int64_t{1} << FixedLine::kBits && line.step_y == 0) {
+  if (line.step_x == std::int64_t{1} << kPositionBits && line.step_y == 0) {
     std::memcpy(out, pixel(inside.begin),
                 static_cast<std::size_t>(inside.end - inside.begin) * kChannels);
     return;
@@ -76,64 +84,58 @@ void write_nearest(const PixelView& view, const FixedLine& line, const Inside& i
   std::memcpy(out, pixel(inside.end - 1), kChannels);
 }
 
-/// Pillow's weights of the four pixels around a position, in 1 / (1 << kBits).
-class CubicWeights {
- public:
-  static constexpr int kBits = 12, kPhaseBits = 9;
-  using Four = std::array<std::int32_t, 4>;
-
-  CubicWeights() {
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const double d = (static_cast<double>(i) + .5) / static_cast<double>(weights_.size());
-      const std::array<double, 4> exact = {-d + 2 * d * d - d * d * d, 1 - 2 * d * d + d * d * d,
-                                           d + d * d - d * d * d, -d * d + d * d * d};
-      std::int32_t left = 1 << kBits;
-      for (const std::size_t k : {0U, 3U, 2U}) {
-        weights_[i][k] = static_cast<std::int32_t>(std::lround(exact[k] * (1 << kBits)));
-        left -= weights_[i][k];
-      }
-      weights_[i][1] = left;
+/// Pillow's weights of the four pixels around each position.
+std::array<CubicWeights, kCubicPhases + 1> make_cubic_weights() {
+  std::array<CubicWeights, kCubicPhases + 1> made;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const double d = static_cast<double>(i) / kCubicPhases;
+    const std::array<double, 4> exact = {-d + 2 * d * d - d * d * d, 1 - 2 * d * d + d * d * d,
+                                         d + d * d - d * d * d, -d * d + d * d * d};
+    int left = 1 << kCubicBits;
+    for (const std::size_t k : {0U, 3U, 2U}) {
+      made[i][k] = static_cast<std::int16_t>(std::lround(exact[k] * (1 << kCubicBits)));
+      left -= made[i][k];
     }
+    made[i][1] = static_cast<std::int16_t>(left);
   }
-  const Four& at(std::int64_t position) const {
-    return weights_[static_cast<std::size_t>(position >> (FixedLine::kBits - kPhaseBits)) %
-                    weights_.size()];
-  }
-
- private:
-  std::array<Four, 1 << kPhaseBits> weights_;
-};
+  return made;
+}
 
 void write_cubic(const PixelView& view, const FixedLine& line, const Inside& inside,
                  std::uint8_t* row) {
-  static const CubicWeights kWeights;
-  constexpr std::int64_t kHalfPixel = std::int64_t{1} << (FixedLine::kBits - 1);
-  constexpr int kLost = 6, kShift = 2 * CubicWeights::kBits - kLost;
-  for (std::int64_t i = inside.begin; i < inside.end; ++i) {
-    const std::int64_t x = line.x + i * line.step_x - kHalfPixel;
-    const std::int64_t y = line.y + i * line.step_y - kHalfPixel;
-    const CubicWeights::Four &across = kWeights.at(x), &down = kWeights.at(y);
-    const std::int64_t left = (x >> FixedLine::kBits) - 1, top = (y >> FixedLine::kBits) - 1;
-    std::array<std::int64_t, 4> columns;
-    for (std::int64_t k = 0; k < 4; ++k)
-      columns[static_cast<std::size_t>(k)] =
-          std::clamp<std::int64_t>(left + k, 0, view.width - 1) * kChannels;
-    std::array<std::int32_t, kChannels> sums = {};
-    for (std::int64_t k = 0; k < 4; ++k) {
-      const std::uint8_t* pixels =
-          view.data + std::clamp<std::int64_t>(top + k, 0, view.height - 1) *
-                          static_cast<std::int64_t>(view.stride);
-      for (std::size_t c = 0; c < kChannels; ++c) {
-        std::int32_t sum = 0;
-        for (std::size_t j = 0; j < 4; ++j)
-          sum += pixels[static_cast<std::size_t>(columns[j]) + c] * across[j];
-        sums[c] += (sum >> kLost) * down[static_cast<std::size_t>(k)];
+  static const auto kWeights = make_cubic_weights();
+  static const SampleCubic kSample = fastest_sample_cubic();
+  constexpr std::int64_t kPixel = std::int64_t{1} << kPositionBits, kToFirst = kPixel * 3 / 2;
+  FixedLine first = line;  // of the neighbours
+  first.x -= kToFirst, first.y -= kToFirst;
+  const Inside whole(first, view.width - 3, view.height - 3, inside);
+  const auto sample = [&](const std::uint8_t* pixels, std::size_t stride, std::int64_t x,
+                          std::int64_t y, std::int64_t count, std::int64_t to) {
+    kSample({pixels, stride, x, y, line.step_x, line.step_y, kWeights.data()}, count,
+            row + to * kChannels);
+  };
+  /// At the edge, the neighbours are copied: those beyond it are its pixels.
+  const auto one_by_one = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t x = first.x + i * line.step_x, y = first.y + i * line.step_y;
+      std::array<std::uint8_t, std::size_t{16} * kChannels + PixelBuffer::kSlack> around;
+      for (std::int64_t k = 0; k < 16; ++k) {
+        const auto column =
+            std::clamp<std::int64_t>((x >> kPositionBits) + k % 4, 0, view.width - 1);
+        const auto line_of =
+            std::clamp<std::int64_t>((y >> kPositionBits) + k / 4, 0, view.height - 1);
+        std::memcpy(
+            around.data() + k * kChannels,
+            view.data + line_of * static_cast<std::int64_t>(view.stride) + column * kChannels,
+            kChannels);
       }
+      sample(around.data(), std::size_t{4} * kChannels, x & (kPixel - 1), y & (kPixel - 1), 1, i);
     }
-    for (std::size_t c = 0; c < kChannels; ++c)
-      row[i * kChannels + static_cast<std::int64_t>(c)] =
-          static_cast<std::uint8_t>(std::clamp((sums[c] + (1 << (kShift - 1))) >> kShift, 0, 255));
-  }
+  };
+  one_by_one(inside.begin, whole.begin);
+  sample(view.data, view.stride, first.x + whole.begin * line.step_x,
+         first.y + whole.begin * line.step_y, whole.end - whole.begin, whole.begin);
+  one_by_one(whole.end, inside.end);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ class PixelStep::Model {
   virtual ~Model() = default;
   virtual std::string_view name() const = 0;
   virtual std::string text() const = 0;
+  virtual bool moves_pixels() const = 0;
   virtual void apply(const Picture& picture, SampleRandom random) const = 0;
   virtual std::string explain(ImageSize size, SampleRandom random) const = 0;
 };
@@ -159,6 +160,10 @@ class ModelOf final : public PixelStep::Model {
         changed.push_back(fmt::format("{}={}", mine[i].name, in_words(mine[i].usual)));
     }
     return fmt::format("{}({})", Step::kName, fmt::join(changed, ", "));
+  }
+
+  bool moves_pixels() const override {
+    return requires { Step::kMovesPixels; };
   }
 
   void apply(const Picture& picture, SampleRandom random) const override {
@@ -395,6 +400,8 @@ PixelStep::PixelStep(std::string_view name, const std::vector<Argument>& argumen
 std::string_view PixelStep::name() const { return model_->name(); }
 
 std::string PixelStep::text() const { return model_->text(); }
+
+bool PixelStep::moves_pixels() const { return model_->moves_pixels(); }
 
 void PixelStep::apply(std::span<std::uint8_t> pixels, int width, SampleRandom random) const {
   if (pixels.empty()) return;

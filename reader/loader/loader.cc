@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -103,6 +104,7 @@ struct Loader::Impl {
     if (options.targets) {
       targets_reader.emplace(*dataset);
       refuse_mixed_masks();
+      refuse_moving_steps();
     }
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
       const auto places = static_cast<std::size_t>(options.batch_size);
@@ -129,6 +131,15 @@ struct Loader::Impl {
     if (detection != nullptr && detection->mixup.probability > 0 && targets_reader->has_masks())
       throw Error(ErrorKind::kUsage, "Mixup leaves no pixel one class, and the dataset has masks",
                   {}, "leave one of them out");
+  }
+
+  void refuse_moving_steps() const {
+    if (!targets_reader->has_objects() && !targets_reader->has_masks()) return;
+    const auto step = std::ranges::find_if(options.pixels, &PixelStep::moves_pixels);
+    if (step == options.pixels.end()) return;
+    throw Error(ErrorKind::kUsage,
+                std::string(step->name()) + " moves pixels, and would leave their objects behind",
+                {}, "leave it out; a DetectionAugment moves, turns and flips both");
   }
 
   std::size_t pixels_of_mask() const {

@@ -15,6 +15,7 @@ struct AugMix {
   static constexpr std::string_view kSummary =
       "torchvision's: the picture mixed with copies of it that each went through a chain of "
       "operations";
+  static constexpr bool kMovesPixels = true;
   static constexpr std::size_t kAll = kPolicyKinds.size() - 1;  ///< without kIdentity
   static constexpr Space kSpace = {.shear = .3,
                                    .degrees = 30,

@@ -13,6 +13,7 @@ struct AutoAugment {
       "torchvision's: two operations of one of 25 pairs, which were learned on ImageNet, CIFAR-10 "
       "or "
       "SVHN";
+  static constexpr bool kMovesPixels = true;
 
   static constexpr std::array<std::string_view, 3> kPolicies = {"imagenet", "cifar10", "svhn"};
 

@@ -59,6 +59,7 @@ struct RandomInvert : Invert, Chance<Invert> {};
 struct HorizontalFlip {
   static constexpr std::string_view kName = "RandomHorizontalFlip";
   static constexpr std::string_view kSummary = "torchvision's: left and right change places";
+  static constexpr bool kMovesPixels = true;
   static constexpr double kUsual = 0.5;
   static constexpr Kind kKind = Kind::kHorizontalFlip;
 };
@@ -67,6 +68,7 @@ struct RandomHorizontalFlip : HorizontalFlip, Chance<HorizontalFlip> {};
 struct VerticalFlip {
   static constexpr std::string_view kName = "RandomVerticalFlip";
   static constexpr std::string_view kSummary = "torchvision's: top and bottom change places";
+  static constexpr bool kMovesPixels = true;
   static constexpr double kUsual = 0.5;
   static constexpr Kind kKind = Kind::kVerticalFlip;
 };

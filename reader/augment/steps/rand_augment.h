@@ -9,6 +9,7 @@ struct RandAugment {
   static constexpr std::string_view kName = "RandAugment";
   static constexpr std::string_view kSummary =
       "torchvision's: so many operations, each of the magnitude";
+  static constexpr bool kMovesPixels = true;
 
   double num_ops = 2, magnitude = 9, num_magnitude_bins = 31;
   Moving moving;
@@ -45,6 +46,7 @@ struct TrivialAugmentWide {
   static constexpr std::string_view kName = "TrivialAugmentWide";
   static constexpr std::string_view kSummary =
       "torchvision's: one operation of any magnitude, up to strong ones";
+  static constexpr bool kMovesPixels = true;
   static constexpr Space kSpace = {.shear = .99,
                                    .degrees = 135,
                                    .enhance = .99,

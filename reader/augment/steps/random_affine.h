@@ -10,6 +10,7 @@ struct RandomRotation {
   static constexpr std::string_view kSummary =
       "torchvision's: turned counterclockwise by degrees from a range, or by up to so many either "
       "way";
+  static constexpr bool kMovesPixels = true;
 
   Amount degrees = 0.0;
   Moving moving;
@@ -39,6 +40,7 @@ struct RandomAffine {
   static constexpr std::string_view kSummary =
       "torchvision's: turned clockwise, moved by up to these shares of the width and the height, "
       "scaled, sheared: along x, or (min, max) along x, then along y";
+  static constexpr bool kMovesPixels = true;
 
   using Shear = std::variant<double, Range, std::array<double, 4>>;
 

@@ -22,6 +22,8 @@
 ///         calls visit("name", self.member) for each, in the order in which they may be given
 ///     void check() const;                                        throws Error(kUsage)
 ///     Operations plan(ImageSize size, SampleRandom random) const;      what a sample gets
+///     static constexpr bool kMovesPixels = true;              only where pixels change their
+///     places
 ///
 /// or, where operations are not enough, instead of plan():
 ///

@@ -17,6 +17,7 @@ struct TimmRandAugment {
       "timm's RandAugment: so many operations with probability p, magnitudes of 0 to magnitude_max "
       "with deviation magnitude_std (above 100: any up to the magnitude); increasing=1: larger "
       "ones do more";
+  static constexpr bool kMovesPixels = true;
 
   static constexpr std::array<std::string_view, 4> kWords = {"random", "nearest", "bilinear",
                                                              "bicubic"};

@@ -33,6 +33,8 @@ class PixelStep {
   std::string_view name() const;
   /// As Python writes it, with what differs from the defaults: "ColorJitter(hue=0.1)".
   std::string text() const;
+  /// Whether pixels may change their places: boxes and masks of a sample would not go with them.
+  bool moves_pixels() const;
   /// Changes a sample with rows of `width` pixels.
   void apply(std::span<std::uint8_t> pixels, int width, SampleRandom random) const;
   /// What apply() does to a sample of this size, in words: "Rotate(8.7), Posterize(5)". Numbers are

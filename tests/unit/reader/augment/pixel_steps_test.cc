@@ -261,6 +261,33 @@ TEST_CASE("pixel steps: what one draws depends on no other step") {
   CHECK(after(twice.c_str()) != after(kErasing));
 }
 
+TEST_CASE("pixel steps: those that move pixels say so") {
+  const PixelSteps flip = parse_pixel_steps("RandomHorizontalFlip(1)");
+  const SampleRandom random(7, 1, 1);
+  for (const PixelStepKind& kind : all_pixel_steps()) {
+    if (kind.name == "RandomErasing") continue;  // of a place, but nothing moves
+    CAPTURE(kind.name);
+    std::vector<PixelStep::Argument> arguments;
+    for (const auto& parameter : kind.parameters) {
+      if (parameter.name == "p") arguments.push_back({"p", std::vector{1.0}});
+      if (parameter.name == "degrees") arguments.push_back({"degrees", std::vector{30.0}});
+    }
+    const PixelStep step(kind.name, arguments);
+    const bool is_flip = kind.name == "RandomHorizontalFlip";
+    bool moved = is_flip;
+    for (std::uint64_t sample = 0; sample < 20; ++sample) {
+      Pixels first = made(40, 30), last = first;
+      step.apply(first, 40, SampleRandom(7, 1, sample));
+      apply(flip, random, 40, first);
+      apply(flip, random, 40, last);
+      step.apply(last, 40, SampleRandom(7, 1, sample));
+      moved = moved || first != last;
+    }
+    // A flip upside down goes with one from left to right.
+    CHECK(step.moves_pixels() == (moved || kind.name == "RandomVerticalFlip"));
+  }
+}
+
 TEST_CASE("pixel steps: in the order in which they are given") {
   Pixels first = made(40, 30), last = first;
   const SampleRandom random(7, 1, 1);

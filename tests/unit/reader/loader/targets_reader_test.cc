@@ -175,6 +175,15 @@ TEST_CASE("targets reader: what cannot be delivered is refused") {
     return kind_of_error([&] { Loader(dataset, options); });
   };
   CHECK(refused(said({.mixup = {.probability = 1}})) == ErrorKind::kUsage);
+  LoaderOptions moving = said({});
+  moving.pixels = parse_pixel_steps("ColorJitter(0.4), RandAugment()");
+  CHECK(refused(moving) == ErrorKind::kUsage);
+  {
+    const auto without_masks = std::make_shared<SaidDataset>();
+    std::erase_if(without_masks->targets_,
+                  [](const TargetRecord& target) { return target.kind == "mask"; });
+    const Loader taken(without_masks, moving);  // classes and captions stay right
+  }
   dataset->targets_[1].kind = "song";
   CHECK(refused(said({})) == ErrorKind::kUnsupported);
   dataset->targets_[1].kind = "caption";

@@ -80,7 +80,7 @@ struct Extremes {
 
   explicit Extremes(std::span<const std::uint8_t> pixels) {
     // Vectors of bytes whose channels repeat, which compilers make of this form alone.
-    constexpr std::size_t kTogether = 16 * kChannels;
+    constexpr std::size_t kTogether = std::size_t{16} * kChannels;
     std::uint8_t low[kTogether], high[kTogether];
     std::ranges::fill(low, 255), std::ranges::fill(high, 0);
     const std::uint8_t *at = pixels.data(), *const end = at + pixels.size();

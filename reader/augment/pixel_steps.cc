@@ -9,7 +9,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <ranges>
+#include <span>
 
 #include "augment/steps/aug_mix.h"
 #include "augment/steps/auto_augment.h"
@@ -423,8 +423,7 @@ std::string text_of(const PixelSteps& steps) {
 
 SampleRandom stream_of(const PixelSteps& steps, std::size_t i, const SampleRandom& random) {
   const std::string_view name = steps[i].name();
-  const auto before = std::ranges::count(steps | std::views::take(i), name,
-                                         [](const PixelStep& other) { return other.name(); });
+  const auto before = std::ranges::count(std::span(steps).first(i), name, &PixelStep::name);
   return random.stream(xxh3(as_bytes(name))).stream(static_cast<std::uint64_t>(before));
 }
 

@@ -119,8 +119,8 @@ TEST_CASE("operations: any affine map of a picture of any size stays inside it")
   const auto draw = [&](double most) { return random.uniform(-most, most); };
   for (int i = 0; i < 3000; ++i) {
     const int width = 1 + static_cast<int>(random.integer(40));
-    const int height = 1 + static_cast<int>(random.integer(40));
-    const Levels flat(static_cast<std::size_t>(width * height * 3), 77);
+    const auto pixels = static_cast<std::size_t>(width * (1 + random.integer(40)));
+    const Levels flat(3 * pixels, 77);
     const double scale = std::exp(draw(i % 5 == 0 ? 14 : 2));
     const Operation operation = {Kind::kAffine,
                                  {draw(360), draw(1e4), draw(30), scale, draw(89), draw(89)},

@@ -17,7 +17,7 @@ BUILD = ROOT / "build/release"
 PROGRAMS = {
     "cli": ["bin/packhorse-train", "bin/core_reads"],
     "fault": ["bin/packhorse-train", "bin/packhorse_faults.so", "bin/damage_shards"],
-    "interop": ["bin/reader_probe", "bin/placement_probe", "bin/objects_probe", "bin/scores_probe"],
+    "interop": ["python/all", "bin/reader_probe", "bin/placement_probe", "bin/objects_probe", "bin/scores_probe"],
     "python": ["python/all", "bin/epoch_probe", "bin/placement_probe"],
     "remote": ["python/all", "bin/packhorse-train"],
     "trainer": ["bin/packhorse-train", "bin/model_probe", "bin/detect_probe"],

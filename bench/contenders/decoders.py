@@ -77,6 +77,54 @@ class TorchCodec(OfTensors):
         return decode_image(path, mode=ImageReadMode.RGB)
 
 
+class Augmented(TorchvisionIo):
+    """With torchvision's steps after the crop. packhorse has the same under the names of `ours`."""
+
+    ours = ""
+
+    def __init__(self, side):
+        from torchvision.transforms import v2
+
+        self.crop = v2.Compose([tensor_crop(side), *self.steps(v2)])
+
+
+class RandAugmented(Augmented):
+    ours = "RandAugment()"
+
+    def steps(self, v2):
+        return [v2.RandAugment()]
+
+
+class SimClrAugmented(Augmented):
+    """The colours of SimCLR (Chen et al. 2020, arXiv:2002.05709)."""
+
+    ours = "ColorJitter(0.8, 0.8, 0.8, 0.2, p=0.8), RandomGrayscale(0.2), GaussianBlur(23, p=0.5)"
+
+    def steps(self, v2):
+        jitter = v2.RandomApply([v2.ColorJitter(0.8, 0.8, 0.8, 0.2)], 0.8)
+        return [jitter, v2.RandomGrayscale(0.2), v2.RandomApply([v2.GaussianBlur(23)], 0.5)]
+
+
+class TimmAugmented(Pil):
+    """timm's RandAugment, of pictures of PIL, as its recipes have it."""
+
+    packages, modules = ["timm", *Pil.packages], ["timm.data.auto_augment", *Pil.modules]
+    by_path = True
+    ours = "rand-m9-mstd0.5-inc1"
+
+    def __init__(self, side):
+        from timm.data.auto_augment import rand_augment_transform
+        from torchvision import transforms
+
+        *crop, to_tensor = pil_crop(side).transforms
+        self.crop = transforms.Compose([*crop, rand_augment_transform(self.ours), to_tensor])
+
+    def __call__(self, path):
+        from PIL import Image
+
+        return self.crop(Image.open(path).convert("RGB"))
+
+
 class AllBands(OfTensors):
     """Every band of 16 bits as a float of 0 to 1: TIFFs by tifffile, others by Pillow."""
 
@@ -100,4 +148,7 @@ DECODERS = {
     "OpenCV": OpenCv,
     "torchcodec": TorchCodec,
     "all bands": AllBands,
+    "RandAugment": RandAugmented,
+    "SimCLR": SimClrAugmented,
+    "timm": TimmAugmented,
 }

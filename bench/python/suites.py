@@ -47,6 +47,19 @@ def kinds():
         yield Suite(name, title, tuple(entries), side=224, tables=(tables.contenders(rate, beside),))
 
 
+def augmentations():
+    """Beside torchvision's of tensors and timm's of PIL, each in a DataLoader; images for a second of the CPU."""
+    steps = ("RandAugment", "SimCLR", "timm")
+    entries, rows = [], []
+    for name in steps:
+        ours, theirs = f"{OURS} + {name}", f"ImageFolder + {name}"
+        entries += [Entry(loader(ours), "photos", PHOTOS, ROI), Entry(loader(theirs), "photos", PHOTOS)]
+        rows.append(ratio(ours, theirs, None if name == "SimCLR" else 4, "images_per_cpu_s"))
+    columns = (tables.spread("images for a CPU second", "images_per_cpu_s"), tables.spread("images/s", "images_per_s"))
+    title = "800 ImageNet photos, crops of 224, with pixel steps"
+    return Suite("augment", title, tuple(entries), tuple(rows), side=224, tables=(tables.bars(), tables.contenders(*columns)))
+
+
 class TrainSession(Session):
     """Each training has the seed of its round."""
 
@@ -80,4 +93,4 @@ def training():
     return Suite("training", title, entries, tables=(tables.contenders(*columns),), session=TrainSession)
 
 
-SUITES = by_name(read_photos(), read_cifar(), *kinds(), training())
+SUITES = by_name(read_photos(), read_cifar(), augmentations(), *kinds(), training())

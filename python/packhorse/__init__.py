@@ -17,7 +17,6 @@ from .augment import (
     DetectionAugment,
     Mosaic,
     ObjectMixup,
-    RandomAffine,
     RandomIouCrop,
     RandomPerspective,
     RandomZoomOut,
@@ -26,7 +25,29 @@ from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader, Mixed, TargetBatch, ViewsBatch
 from .packing import check, copy, export_index, index, inspect, pack, unpack, verify
-from .pixel_steps import ColorJitter, PhotometricDistort, RandomErasing
+from .pixel_steps import (
+    AugMix,
+    AutoAugment,
+    ColorJitter,
+    GaussianBlur,
+    PhotometricDistort,
+    RandAugment,
+    RandomAdjustSharpness,
+    RandomAffine,
+    RandomAutocontrast,
+    RandomEqualize,
+    RandomErasing,
+    RandomGrayscale,
+    RandomHorizontalFlip,
+    RandomInvert,
+    RandomPosterize,
+    RandomRotation,
+    RandomSolarize,
+    RandomVerticalFlip,
+    ThreeAugment,
+    TimmRandAugment,
+    TrivialAugmentWide,
+)
 from .remote import configure_remote, remote_counters
 from .targets import TargetRules, Targets
 from .writer import Writer
@@ -34,6 +55,8 @@ from .writer import Writer
 __version__ = _reader.version()
 
 __all__ = [
+    "AugMix",
+    "AutoAugment",
     "Batch",
     "CenterCrop",
     "ColorJitter",
@@ -41,17 +64,29 @@ __all__ = [
     "Dataset",
     "DetectionAugment",
     "Error",
+    "GaussianBlur",
     "Loader",
     "Mixed",
     "Mosaic",
     "ObjectMixup",
     "PadCrop",
     "PhotometricDistort",
+    "RandAugment",
+    "RandomAdjustSharpness",
     "RandomAffine",
+    "RandomAutocontrast",
+    "RandomEqualize",
     "RandomErasing",
+    "RandomGrayscale",
+    "RandomHorizontalFlip",
+    "RandomInvert",
     "RandomIouCrop",
     "RandomPerspective",
+    "RandomPosterize",
     "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSolarize",
+    "RandomVerticalFlip",
     "RandomZoomOut",
     "Resize",
     "ResizeCenterCrop",
@@ -59,6 +94,9 @@ __all__ = [
     "TargetBatch",
     "TargetRules",
     "Targets",
+    "ThreeAugment",
+    "TimmRandAugment",
+    "TrivialAugmentWide",
     "ViewsBatch",
     "Writer",
     "check",

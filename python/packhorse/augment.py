@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _reader
+from .pixel_steps import PixelStep, RandomAffine
 
 Range = tuple[float, float]
 
@@ -47,17 +48,6 @@ class RandomPerspective:
 
 
 @dataclass(frozen=True)
-class RandomAffine:
-    """torchvision's RandomAffine: turned and sheared by up to so many degrees, moved by up to a share of the output's
-    sides, scaled."""
-
-    degrees: float = 0.0
-    translate: float = 0.0
-    scale: Range = (1.0, 1.0)
-    shear: float = 0.0
-
-
-@dataclass(frozen=True)
 class CopyPaste:
     """Copies objects with masks of another sample onto this one. Needs TargetRules(masks="run_lengths")."""
 
@@ -84,7 +74,7 @@ class DetectionAugment:
     fit         "letterbox": the largest of its shape, in the middle; "stretch": torchvision's Resize(size)
     mosaic, zoom_out, iou_crop, perspective, copy_paste, mixup
                 a step, or a number: that step with this probability. zoom_out and iou_crop are not done in a mosaic
-    affine      a RandomAffine
+    affine      a RandomAffine, always sampled bilinearly, in front of the background
     flip, vertical_flip
                 probabilities
     background  three levels of 0 to 255, where there is no picture
@@ -97,7 +87,7 @@ class DetectionAugment:
     zoom_out: RandomZoomOut | float | None = None
     iou_crop: RandomIouCrop | float | None = None
     perspective: RandomPerspective | float | None = None
-    affine: RandomAffine | None = None
+    affine: PixelStep | None = None
     flip: float = 0.0
     vertical_flip: float = 0.0
     copy_paste: CopyPaste | float | None = None
@@ -145,26 +135,50 @@ _STEPS = {
 def _step(name: str, given: Any, step: type) -> Any:
     if given is None or isinstance(given, step):
         return given
-    if step is not RandomAffine and isinstance(given, (int, float)) and not isinstance(given, bool):
+    if step is RandomAffine:
+        raise TypeError(f"{name}={given!r}: give a packhorse.RandomAffine")
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
         return step(p=float(given)) if given else None
-    probability = "" if step is RandomAffine else ", or its probability"
-    raise TypeError(f"{name}={given!r}: give a packhorse.{step.__name__}{probability}")
+    raise TypeError(f"{name}={given!r}: give a packhorse.{step.__name__}, or its probability")
 
 
 def native(augment: Any) -> Any:
     """What the C++ reader takes."""
     if not isinstance(augment, DetectionAugment):
         return augment
-    steps = {name: dataclasses.astuple(getattr(augment, name) or _off(step)) for name, step in _STEPS.items()}
+    steps = {
+        name: dataclasses.astuple(getattr(augment, name) or step(p=0.0))
+        for name, step in _STEPS.items()
+        if step is not RandomAffine
+    }
     return _reader.DetectionAugment(
         size=augment._sides(),
         fit=augment.fit,
         flip=augment.flip,
         vertical_flip=augment.vertical_flip,
         background=list(augment.background),
+        affine=_affine(augment.affine),
         **{**steps, "copy_paste": steps["copy_paste"][0]},
     )
 
 
-def _off(step: type) -> Any:
-    return step() if step is RandomAffine else step(p=0.0)
+def _affine(step: PixelStep | None) -> tuple:
+    """Ranges of degrees, shares of both sides, and ranges of scales and both shears."""
+    given = step.parameters if step is not None else RandomAffine().parameters
+    usual = RandomAffine().parameters
+    for name in ("interpolation", "fill"):
+        if given[name] != usual[name]:
+            raise ValueError(f"affine=RandomAffine({name}={given[name]!r}): whole images are sampled bilinearly, and have background=")
+    angles = _either_way(given["shear"] or 0.0)
+    return (
+        _either_way(given["degrees"]),
+        given["translate"] or (0.0, 0.0),
+        given["scale"] or (1.0, 1.0),
+        angles[:2],
+        angles[2:] or (0.0, 0.0),
+    )
+
+
+def _either_way(angles: Any) -> tuple:
+    """torchvision's: a number is that much to either side."""
+    return tuple(angles) if hasattr(angles, "__len__") else (-angles, angles)

@@ -144,8 +144,8 @@ class Loader(Generic[Delivers]):
                 sample, or the name of the field that has it; of a list of datasets, a list with a number for each. Or a
                 function of the epoch that gives these
     size        resize whole images to size x size, or
-    augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: ColorJitter,
-                PhotometricDistort, RandomErasing, or their text, "ColorJitter(hue=0.1), RandomErasing(0.25)"; or
+    augment     a crop or a DetectionAugment, or a list of one and the pixel steps that follow it: RandAugment,
+                ColorJitter and others (docs/augment.md), or their text, "RandAugment(2, 9), RandomErasing(0.25)"; or
     views       several samples of each image: a list of crops, each with the pixel steps that follow it, as in
                 [RandomResizedCrop(224) * 2, RandomResizedCrop(96) * 8]. Batches are packhorse.ViewsBatch,
                 `views, labels`. Each image is read and decoded once

@@ -20,6 +20,13 @@ namespace {
 using Range = std::tuple<double, double>;
 /// Both sides of the output, or (height, width).
 using Size = std::variant<int, std::tuple<int, int>>;
+using Image = nb::ndarray<const std::uint8_t, nb::shape<-1, -1, 3>, nb::c_contig, nb::device::cpu>;
+
+/// What the first step of its name draws from.
+reader::SampleRandom first_stream(const reader::PixelStep& step, std::uint64_t seed,
+                                  std::uint64_t epoch, std::uint64_t sample) {
+  return reader::stream_of({step}, 0, reader::SampleRandom(seed, epoch, sample));
+}
 
 constexpr std::pair<std::string_view, Interpolation> kInterpolations[] = {
     {"bilinear", Interpolation::kBilinear},
@@ -162,7 +169,24 @@ void bind_augment(nb::module_& module) {
             new (self) PixelStep(name, arguments);
           },
           "name"_a, "arguments"_a)
-      .def("__repr__", &PixelStep::text);
+      .def("__repr__", &PixelStep::text)
+      .def(
+          "explain",
+          [](const PixelStep& self, int height, int width, std::uint64_t seed, std::uint64_t epoch,
+             std::uint64_t sample) {
+            return self.explain(width, height, first_stream(self, seed, epoch, sample));
+          },
+          "height"_a, "width"_a, nb::kw_only(), "seed"_a = 0, "epoch"_a = 0, "sample"_a = 0)
+      .def(
+          "__call__",
+          [](const PixelStep& self, const Image& image, std::uint64_t seed, std::uint64_t epoch,
+             std::uint64_t sample) {
+            std::vector<std::uint8_t> pixels(image.data(), image.data() + image.size());
+            self.apply(pixels, static_cast<int>(image.shape(1)),
+                       first_stream(self, seed, epoch, sample));
+            return to_numpy(std::move(pixels), {image.shape(0), image.shape(1), 3});
+          },
+          "image"_a.noconvert(), nb::kw_only(), "seed"_a = 0, "epoch"_a = 0, "sample"_a = 0);
   module.def("parse_pixel_steps", &reader::parse_pixel_steps, "text"_a);
   module.def("pixel_step_kinds", [] {
     nb::list kinds;

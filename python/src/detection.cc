@@ -9,6 +9,7 @@ using reader::DetectionAugment;
 namespace {
 
 using Range = std::tuple<double, double>;
+using Pair = std::array<double, 2>;
 
 DetectionAugment::Fit fit_of(const std::string& name) {
   if (name == "letterbox") return DetectionAugment::Fit::kLetterbox;
@@ -35,7 +36,7 @@ void bind_detection(nb::module_& module) {
           [](DetectionAugment* self, std::tuple<int, int> size, std::tuple<double, int> mosaic,
              std::tuple<double, Range> zoom_out, std::tuple<double, Range, Range, int> iou_crop,
              const std::string& fit, Range perspective,
-             std::tuple<double, double, Range, double> affine, double flip, double vertical_flip,
+             std::tuple<Pair, Pair, Pair, Pair, Pair> affine, double flip, double vertical_flip,
              double copy_paste, Range mixup, const std::array<int, 3>& background) {
             DetectionAugment made;
             made.size = {std::get<0>(size), std::get<1>(size)};
@@ -51,8 +52,8 @@ void bind_detection(nb::module_& module) {
                          tries};
             made.fit = fit_of(fit);
             made.perspective = {std::get<0>(perspective), std::get<1>(perspective)};
-            const auto& [degrees, translate, scale, shear] = affine;
-            made.affine = {degrees, translate, std::get<0>(scale), std::get<1>(scale), shear};
+            const auto& [degrees, translate, scale, shear_x, shear_y] = affine;
+            made.affine = {degrees, translate, scale[0], scale[1], shear_x, shear_y};
             made.flip = flip;
             made.vertical_flip = vertical_flip;
             made.copy_paste = {copy_paste};

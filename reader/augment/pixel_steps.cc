@@ -5,12 +5,23 @@
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <span>
 
+#include "augment/steps/aug_mix.h"
+#include "augment/steps/auto_augment.h"
+#include "augment/steps/chances.h"
 #include "augment/steps/color_jitter.h"
+#include "augment/steps/gaussian_blur.h"
 #include "augment/steps/photometric_distort.h"
+#include "augment/steps/rand_augment.h"
+#include "augment/steps/random_affine.h"
 #include "augment/steps/random_erasing.h"
+#include "augment/steps/three_augment.h"
+#include "augment/steps/timm_rand_augment.h"
 #include "base/choices.h"
 #include "base/hash.h"
 #include "packhorse/base/error.h"
@@ -22,7 +33,9 @@ class PixelStep::Model {
   virtual ~Model() = default;
   virtual std::string_view name() const = 0;
   virtual std::string text() const = 0;
-  virtual void apply(steps::Picture picture, SampleRandom random) const = 0;
+  virtual bool moves_pixels() const = 0;
+  virtual void apply(const Picture& picture, SampleRandom random) const = 0;
+  virtual std::string explain(ImageSize size, SampleRandom random) const = 0;
 };
 
 namespace {
@@ -33,9 +46,16 @@ using Argument = PixelStep::Argument;
 constexpr std::size_t kMaxTextBytes = 64 << 10;
 
 Value value_of(double parameter) { return std::vector{parameter}; }
+Value value_of(const steps::Word& parameter) {
+  return std::string(parameter.words[parameter.chosen]);
+}
 template <std::size_t N>
 Value value_of(const std::array<double, N>& parameter) {
   return std::vector<double>(parameter.begin(), parameter.end());
+}
+template <class... T>
+Value value_of(const std::variant<T...>& parameter) {
+  return std::visit([](const auto& kind) { return value_of(kind); }, parameter);
 }
 template <class T>
 Value value_of(const std::optional<T>& parameter) {
@@ -43,27 +63,55 @@ Value value_of(const std::optional<T>& parameter) {
 }
 
 /// Each returns what should have been given, or nothing where it could be taken.
-const char* take(const Value& value, double& parameter) {
-  if (!value || value->size() != 1) return "one number";
-  parameter = value->front();
-  return nullptr;
+std::string take(const Value& value, double& parameter) {
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  if (numbers == nullptr || numbers->size() != 1) return "one number";
+  parameter = numbers->front();
+  return {};
 }
 template <std::size_t N>
-const char* take(const Value& value, std::array<double, N>& parameter) {
-  if (!value || value->size() != N) return N == 2 ? "two numbers" : "three numbers";
-  std::copy_n(value->begin(), N, parameter.begin());
-  return nullptr;
+std::string take(const Value& value, std::array<double, N>& parameter) {
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  if (numbers == nullptr || numbers->size() != N)
+    return std::array{"two", "three", "four"}.at(N - 2) + std::string(" numbers");
+  std::copy_n(numbers->begin(), N, parameter.begin());
+  return {};
+}
+std::string take(const Value& value, steps::Word& parameter) {
+  const auto* word = std::get_if<std::string>(&value);
+  const auto found = word == nullptr ? parameter.words.end()
+                                     : std::ranges::find(parameter.words, std::string_view(*word));
+  if (found == parameter.words.end())
+    return fmt::format("'{}'", fmt::join(parameter.words, "', '"));
+  parameter.chosen = static_cast<std::size_t>(found - parameter.words.begin());
+  return {};
+}
+template <class... T>
+std::string take(const Value& value, std::variant<T...>& parameter) {
+  std::vector<std::string> wanted;
+  const auto take_one = [&]<class Kind>(Kind made) {
+    const std::string other = take(value, made);
+    if (other.empty()) parameter = made;
+    wanted.push_back(other);
+    return other.empty();
+  };
+  if ((take_one(T()) || ...)) return {};
+  return fmt::format("{}", fmt::join(wanted, " or "));
 }
 template <class T>
-const char* take(const Value& value, std::optional<T>& parameter) {
+std::string take(const Value& value, std::optional<T>& parameter) {
   parameter.reset();
-  return value ? take(value, parameter.emplace()) : nullptr;
+  if (value.index() == 0) return {};
+  const std::string wanted = take(value, parameter.emplace());
+  return wanted.empty() ? "" : wanted + " or None";
 }
 
 std::string in_words(const Value& value) {
-  if (!value) return "None";
-  const std::string numbers = fmt::format("{}", fmt::join(*value, ", "));
-  return value->size() == 1 ? numbers : "(" + numbers + ")";
+  if (const auto* word = std::get_if<std::string>(&value)) return "'" + *word + "'";
+  const auto* values = std::get_if<std::vector<double>>(&value);
+  if (values == nullptr) return "None";
+  const std::string numbers = fmt::format("{}", fmt::join(*values, ", "));
+  return values->size() == 1 ? numbers : "(" + numbers + ")";
 }
 
 template <class Step>
@@ -94,8 +142,9 @@ class ModelOf final : public PixelStep::Model {
     Step::parameters(step_, [&](const std::string& name, auto& parameter) {
       const auto found = given.find(name);
       if (found == given.end()) return;
-      if (const char* wanted = take(found->second, parameter))
-        refuse(fmt::format("{}={}: give {}", name, in_words(found->second), wanted), names);
+      if (const std::string wanted = take(found->second, parameter); !wanted.empty())
+        throw Error(ErrorKind::kUsage, fmt::format("{}: {}={}: give {}", Step::kName, name,
+                                                   in_words(found->second), wanted));
     });
     step_.check();
   }
@@ -113,11 +162,31 @@ class ModelOf final : public PixelStep::Model {
     return fmt::format("{}({})", Step::kName, fmt::join(changed, ", "));
   }
 
-  void apply(steps::Picture picture, SampleRandom random) const override {
-    step_.apply(picture, random);
+  bool moves_pixels() const override {
+    return requires { Step::kMovesPixels; };
+  }
+
+  void apply(const Picture& picture, SampleRandom random) const override {
+    if constexpr (kHasOperations) {
+      perform(step_.plan(picture.size(), random), picture);
+    } else {
+      step_.apply(picture, random);
+    }
+  }
+
+  std::string explain(ImageSize size, SampleRandom random) const override {
+    if constexpr (kHasOperations) {
+      return text_of(step_.plan(size, random));
+    } else {
+      return step_.explain(size, random);
+    }
   }
 
  private:
+  static constexpr bool kHasOperations = requires(const Step& step, SampleRandom random) {
+    { step.plan(ImageSize(), random) } -> std::same_as<Operations>;
+  };
+
   [[noreturn]] static void refuse(const std::string& what, const std::vector<std::string>& names,
                                   const std::string& slip = {}) {
     throw Error(ErrorKind::kUsage, fmt::format("{}: {}", Step::kName, what), {},
@@ -135,7 +204,35 @@ PixelStepKind kind() {
           }};
 }
 
-/// Reads "Name(1, b=(2, 3), c=None), ...".
+/// timm's "rand-m9-mstd0.5-inc1" as arguments of TimmRandAugment. Nothing where `text` is none.
+std::optional<std::vector<Argument>> timm_arguments(std::string_view text) {
+  constexpr std::array<std::array<std::string_view, 2>, 6> kSections = {{
+      {"mstd", "magnitude_std"},
+      {"mmax", "magnitude_max"},
+      {"inc", "increasing"},
+      {"m", "magnitude"},
+      {"n", "num_ops"},
+      {"p", "p"},
+  }};
+  std::vector<Argument> arguments;
+  if (!text.starts_with("rand-")) return std::nullopt;
+  for (std::size_t end = 4; end < text.size();) {
+    const std::size_t begin = end + 1;
+    end = std::min(text.find('-', begin), text.size());
+    const std::string_view section = text.substr(begin, end - begin);
+    const std::size_t letters = std::min(section.find_first_of("0123456789."), section.size());
+    const auto found = std::ranges::find(kSections, section.substr(0, letters),
+                                         [](const auto& row) { return row[0]; });
+    double number = 0;
+    const char* const last = section.data() + section.size();
+    const auto [stop, error] = std::from_chars(section.data() + letters, last, number);
+    if (found == kSections.end() || error != std::errc() || stop != last) return std::nullopt;
+    arguments.push_back({std::string((*found)[1]), std::vector{number}});
+  }
+  return arguments;
+}
+
+/// Reads "Name(1, b=(2, 3), c=None, d='word'), ...".
 class StepParser {
  public:
   explicit StepParser(std::string_view text) : text_(text) {
@@ -153,8 +250,17 @@ class StepParser {
 
  private:
   PixelStep step() {
+    skip_spaces();
+    const std::size_t begin = at_;
     const std::string name(word());
     if (name.empty()) refuse("a step's name is missing");
+    if (at_ < text_.size() && text_[at_] == '-') {
+      const std::size_t end = std::min(text_.find_first_of(", \n", at_), text_.size());
+      const auto timm = timm_arguments(text_.substr(begin, end - begin));
+      if (!timm) refuse("of timm's, only rand- with m, n, p, mstd, mmax and inc is known");
+      at_ = end;
+      return {steps::TimmRandAugment::kName, *timm};
+    }
     std::vector<Argument> arguments;
     if (accept('(')) {
       while (!accept(')')) {
@@ -171,12 +277,9 @@ class StepParser {
   Argument argument() {
     const std::size_t begin = at_;
     const std::string_view name = word();
-    if (name.empty() || name == "None") {
-      at_ = begin;
-      return {.value = value()};
-    }
-    expect('=');
-    return {std::string(name), value()};
+    if (!name.empty() && accept('=')) return {std::string(name), value()};
+    at_ = begin;
+    return {.value = value()};
   }
 
   Value value() {
@@ -191,9 +294,17 @@ class StepParser {
       }
       return numbers;
     }
-    const std::size_t begin = at_;
-    if (word() == "None") return std::nullopt;
-    at_ = begin;
+    for (const char quote : {'\'', '"'}) {
+      if (!accept(quote)) continue;
+      const std::size_t end = std::min(text_.find(quote, at_), text_.size());
+      std::string text(text_.substr(at_, end - at_));
+      at_ = end;
+      expect(quote);
+      return text;
+    }
+    const std::string_view text = word();
+    if (text == "None") return {};
+    if (!text.empty()) return std::string(text);
     return std::vector{number()};
   }
 
@@ -213,7 +324,9 @@ class StepParser {
     const auto is_letter = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     };
-    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    while (at_ < text_.size() && (is_letter(text_[at_]) || (at_ > begin && is_digit(text_[at_]))))
+      ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -248,8 +361,27 @@ class StepParser {
 }  // namespace
 
 const std::vector<PixelStepKind>& all_pixel_steps() {
-  static const std::vector<PixelStepKind> kKinds = {
-      kind<steps::ColorJitter>(), kind<steps::PhotometricDistort>(), kind<steps::RandomErasing>()};
+  static const std::vector<PixelStepKind> kKinds = {kind<steps::RandAugment>(),
+                                                    kind<steps::TimmRandAugment>(),
+                                                    kind<steps::TrivialAugmentWide>(),
+                                                    kind<steps::AutoAugment>(),
+                                                    kind<steps::AugMix>(),
+                                                    kind<steps::ThreeAugment>(),
+                                                    kind<steps::ColorJitter>(),
+                                                    kind<steps::PhotometricDistort>(),
+                                                    kind<steps::GaussianBlur>(),
+                                                    kind<steps::RandomGrayscale>(),
+                                                    kind<steps::RandomSolarize>(),
+                                                    kind<steps::RandomPosterize>(),
+                                                    kind<steps::RandomEqualize>(),
+                                                    kind<steps::RandomAutocontrast>(),
+                                                    kind<steps::RandomAdjustSharpness>(),
+                                                    kind<steps::RandomInvert>(),
+                                                    kind<steps::RandomRotation>(),
+                                                    kind<steps::RandomAffine>(),
+                                                    kind<steps::RandomHorizontalFlip>(),
+                                                    kind<steps::RandomVerticalFlip>(),
+                                                    kind<steps::RandomErasing>()};
   return kKinds;
 }
 
@@ -269,8 +401,16 @@ std::string_view PixelStep::name() const { return model_->name(); }
 
 std::string PixelStep::text() const { return model_->text(); }
 
+bool PixelStep::moves_pixels() const { return model_->moves_pixels(); }
+
 void PixelStep::apply(std::span<std::uint8_t> pixels, int width, SampleRandom random) const {
-  model_->apply({pixels, width}, random);
+  if (pixels.empty()) return;
+  PixelBuffer scratch;
+  model_->apply({pixels, width, scratch}, random);
+}
+
+std::string PixelStep::explain(int width, int height, SampleRandom random) const {
+  return model_->explain(ImageSize(height, width), random);
 }
 
 PixelSteps parse_pixel_steps(std::string_view text) { return StepParser(text).steps(); }
@@ -281,15 +421,16 @@ std::string text_of(const PixelSteps& steps) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+SampleRandom stream_of(const PixelSteps& steps, std::size_t i, const SampleRandom& random) {
+  const std::string_view name = steps[i].name();
+  const auto before = std::ranges::count(std::span(steps).first(i), name, &PixelStep::name);
+  return random.stream(xxh3(as_bytes(name))).stream(static_cast<std::uint64_t>(before));
+}
+
 void apply(const PixelSteps& steps, const SampleRandom& random, int width,
            std::span<std::uint8_t> pixels) {
-  for (auto step = steps.begin(); step != steps.end(); ++step) {
-    const std::string_view name = step->name();
-    const auto before = std::count_if(steps.begin(), step,
-                                      [&](const PixelStep& other) { return other.name() == name; });
-    step->apply(pixels, width,
-                random.stream(xxh3(as_bytes(name))).stream(static_cast<std::uint64_t>(before)));
-  }
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    steps[i].apply(pixels, width, stream_of(steps, i, random));
 }
 
 }  // namespace packhorse::reader

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "codecs/colour_rows.h"
-#include "decode/pixels.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/decode.h"
+#include "pixels/pixels.h"
 
 namespace packhorse::reader {
 

@@ -10,8 +10,8 @@
 #include "decode/colours.h"
 #include "decode/jpeg_decoder.h"
 #include "decode/resample.h"
-#include "decode/warp.h"
 #include "packhorse/base/error.h"
+#include "pixels/warp.h"
 
 namespace packhorse::reader {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "decode/pixels.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/decode.h"
+#include "pixels/pixels.h"
 
 /// The chain of JPEG decoders: each takes the files it is good at and refuses the others.
 namespace packhorse::reader {

@@ -4,11 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "decode/pixels.h"
 #include "decode/resize_kernels.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/geometry.h"
+#include "pixels/pixels.h"
 
 namespace packhorse::reader {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <string>
 
@@ -237,9 +236,14 @@ void DetectionAugment::validate() const {
           "the part's ratio must be within 0 < min <= max, and tries 1 or more");
   require(perspective.distortion >= 0 && perspective.distortion <= 1,
           "the perspective's distortion must be within 0 and 1");
-  require(affine.degrees >= 0 && affine.degrees <= 180 && affine.shear >= 0 && affine.shear < 90,
-          "the affine's degrees must be within 0 and 180, its shear within 0 and 90");
-  require(is_probability(affine.translate) && is_range(affine.min_scale, affine.max_scale),
+  const auto is_within = [](const RandomAffine::Range& range, double most) {
+    return -most <= range[0] && range[0] <= range[1] && range[1] <= most;
+  };
+  require(is_within(affine.degrees, 360) && is_within(affine.shear_x, 89) &&
+              is_within(affine.shear_y, 89),
+          "the affine's degrees must be within 360, its shears within 89, either way");
+  require(is_probability(affine.translate[0]) && is_probability(affine.translate[1]) &&
+              is_range(affine.min_scale, affine.max_scale),
           "the affine's translation must be within 0 and 1, its scale within 0 < min <= max");
 }
 
@@ -248,28 +252,23 @@ AffineDraw draw_affine(const DetectionAugment& augment, SampleRandom random) {
   const ImageSize& output = augment.size;
   random = random.stream(kAffineDraw);
   AffineDraw draw;
-  draw.angle = random.uniform(-affine.degrees, affine.degrees);
-  const double most_x = affine.translate * output.width, most_y = affine.translate * output.height;
+  const auto within = [&](const RandomAffine::Range& range) {
+    return random.uniform(range[0], range[1]);
+  };
+  draw.angle = within(affine.degrees);
+  const double most_x = affine.translate[0] * output.width;
+  const double most_y = affine.translate[1] * output.height;
   draw.x = std::nearbyint(random.uniform(-most_x, most_x));
   draw.y = std::nearbyint(random.uniform(-most_y, most_y));
   draw.scale = random.uniform(affine.min_scale, affine.max_scale);
-  draw.shear_x = random.uniform(-affine.shear, affine.shear);
-  draw.shear_y = random.uniform(-affine.shear, affine.shear);
+  draw.shear_x = within(affine.shear_x);
+  draw.shear_y = within(affine.shear_y);
   return draw;
 }
 
-/// torchvision's _get_inverse_affine_matrix(inverted=False).
 Matrix matrix_of(const AffineDraw& draw, Point centre, Point to) {
-  constexpr double kDegree = std::numbers::pi / 180;
-  Matrix linear = Matrix::scaling(draw.scale, draw.scale);
-  if (draw.angle != 0 || draw.shear_x != 0 || draw.shear_y != 0) {
-    const double turn = draw.angle * kDegree, x = draw.shear_x * kDegree,
-                 y = draw.shear_y * kDegree;
-    const double a = std::cos(turn - y) / std::cos(y), c = std::sin(turn - y) / std::cos(y);
-    const double b = -a * std::tan(x) - std::sin(turn), d = -c * std::tan(x) + std::cos(turn);
-    linear = Matrix::affine(draw.scale * a, draw.scale * b, 0, draw.scale * c, draw.scale * d, 0);
-  }
-  return Matrix::translation(to.x + draw.x, to.y + draw.y) * linear *
+  return Matrix::translation(to.x + draw.x, to.y + draw.y) *
+         Matrix::turned(draw.angle, draw.scale, draw.shear_x, draw.shear_y) *
          Matrix::translation(-centre.x, -centre.y);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "packhorse/base/error.h"
@@ -29,6 +30,15 @@ Matrix Matrix::scaling(double x, double y) { return affine(x, 0, 0, 0, y, 0); }
 Matrix Matrix::translation(double x, double y) { return affine(1, 0, x, 0, 1, y); }
 Matrix Matrix::affine(double a, double b, double x, double c, double d, double y) {
   return {{a, b, x, c, d, y, 0, 0, 1}};
+}
+
+Matrix Matrix::turned(double degrees, double scale, double shear_x, double shear_y) {
+  if (degrees == 0 && shear_x == 0 && shear_y == 0) return scaling(scale, scale);
+  constexpr double kDegree = std::numbers::pi / 180;
+  const double turn = degrees * kDegree, x = shear_x * kDegree, y = shear_y * kDegree;
+  const double a = std::cos(turn - y) / std::cos(y), c = std::sin(turn - y) / std::cos(y);
+  const double b = -a * std::tan(x) - std::sin(turn), d = -c * std::tan(x) + std::cos(turn);
+  return affine(scale * a, scale * b, 0, scale * c, scale * d, 0);
 }
 
 Matrix Matrix::turning(const ImageInfo& image) {

@@ -1,5 +1,6 @@
 #include "packhorse/reader/sample_random.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -7,6 +8,28 @@
 #include "base/permutation.h"
 
 namespace packhorse::reader {
+
+namespace {
+
+/// The logarithm of a gamma-distributed number (Marsaglia, Tsang 2000). For small shapes most such
+/// numbers are too small for a double.
+double log_gamma_draw(double shape, SampleRandom& random) {
+  double boost = 0;
+  if (shape < 1) {
+    boost = std::log(1 - random.uniform(0, 1)) / shape;
+    shape += 1;
+  }
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = random.normal(), root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    const double u = 1 - random.uniform(0, 1);
+    if (std::log(u) < x * x / 2 + d * (1 - v + std::log(v))) return std::log(d * v) + boost;
+  }
+}
+
+}  // namespace
 
 SampleRandom::SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample,
                            std::uint64_t occurrence)
@@ -43,6 +66,21 @@ SampleRandom SampleRandom::stream(std::uint64_t purpose) const {
   other.key_ = mix64(key_ ^ mix64(~purpose));
   other.counter_ = 0;
   return other;
+}
+
+double draw_beta(double alpha, SampleRandom& random) {
+  const double a = log_gamma_draw(alpha, random), b = log_gamma_draw(alpha, random);
+  return 1 / (1 + std::exp(b - a));
+}
+
+std::vector<double> draw_dirichlet(double alpha, std::size_t count, SampleRandom& random) {
+  std::vector<double> shares(count);
+  for (double& share : shares) share = log_gamma_draw(alpha, random);
+  const double largest = *std::ranges::max_element(shares);
+  double sum = 0;
+  for (double& share : shares) sum += share = std::exp(share - largest);
+  for (double& share : shares) share /= sum;
+  return shares;
 }
 
 }  // namespace packhorse::reader

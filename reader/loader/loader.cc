@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -109,6 +110,7 @@ struct Loader::Impl {
     if (options.targets) {
       targets_reader.emplace(*dataset);
       refuse_mixed_masks();
+      refuse_moving_steps();
     }
     if (!options.fields.empty()) fields_reader.emplace(*dataset, options.fields);
     if (options.mix.any()) mixer.emplace(options, dataset->classes().size(), channels_of(bands));
@@ -143,6 +145,15 @@ struct Loader::Impl {
     if (detection != nullptr && detection->mixup.probability > 0 && targets_reader->has_masks())
       throw Error(ErrorKind::kUsage, "Mixup leaves no pixel one class, and the dataset has masks",
                   {}, "leave one of them out");
+  }
+
+  void refuse_moving_steps() const {
+    if (!targets_reader->has_objects() && !targets_reader->has_masks()) return;
+    const auto step = std::ranges::find_if(options.pixels, &PixelStep::moves_pixels);
+    if (step == options.pixels.end()) return;
+    throw Error(ErrorKind::kUsage,
+                std::string(step->name()) + " moves pixels, and would leave their objects behind",
+                {}, "leave it out; a DetectionAugment moves, turns and flips both");
   }
 
   std::size_t pixels_of_mask() const {

@@ -16,24 +16,6 @@ namespace {
 constexpr std::uint64_t kMixSalt = 0x6d6978;  // "mix": keeps steps apart from samples
 constexpr unsigned kShares = 256;             // Mixup's lambda is a multiple of 1/256
 
-/// The logarithm of a gamma-distributed number (Marsaglia, Tsang 2000). For small shapes most such
-/// numbers are too small for a double.
-double log_gamma_draw(double shape, SampleRandom& random) {
-  double boost = 0;
-  if (shape < 1) {
-    boost = std::log(1 - random.uniform(0, 1)) / shape;
-    shape += 1;
-  }
-  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
-  for (;;) {
-    const double x = random.normal(), root = 1 + c * x;
-    if (root <= 0) continue;
-    const double v = root * root * root;
-    const double u = 1 - random.uniform(0, 1);
-    if (std::log(u) < x * x / 2 + d * (1 - v + std::log(v))) return std::log(d * v) + boost;
-  }
-}
-
 /// Draws CutMix's box: 1 - lambda of the area around a uniformly drawn point, clipped at the
 /// border.
 void draw_box(double lambda, ImageSize size, SampleRandom& random, MixPlan& plan) {
@@ -129,11 +111,6 @@ void MixOptions::validate() const {
     throw Error(ErrorKind::kUsage,
                 "the probability of mixing and CutMix's share must be within 0 and 1");
   }
-}
-
-double draw_beta(double alpha, SampleRandom& random) {
-  const double a = log_gamma_draw(alpha, random), b = log_gamma_draw(alpha, random);
-  return 1 / (1 + std::exp(b - a));
 }
 
 void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda) {

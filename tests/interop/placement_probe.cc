@@ -33,9 +33,14 @@ DetectionAugment augment_of(const Json& options) {
   augment.zoom_out.probability = options.value("zoom_out", 0.0);
   augment.crop.probability = options.value("crop", 0.0);
   augment.perspective = {options.value("perspective", 0.0), options.value("distortion", 0.5)};
-  augment.affine = {options.value("degrees", 0.0), options.value("translate", 0.0),
-                    options.value("min_scale", 1.0), options.value("max_scale", 1.0),
-                    options.value("shear", 0.0)};
+  const auto either_way = [&](const char* name) {
+    const double most = options.value(name, 0.0);
+    return RandomAffine::Range{-most, most};
+  };
+  const double moved = options.value("translate", 0.0);
+  augment.affine = {
+      either_way("degrees"),           {moved, moved},      options.value("min_scale", 1.0),
+      options.value("max_scale", 1.0), either_way("shear"), either_way("shear")};
   augment.copy_paste.probability = options.value("copy_paste", 0.0);
   augment.mixup.probability = options.value("mixup", 0.0);
   augment.flip = options.value("flip", 0.0);

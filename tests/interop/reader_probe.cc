@@ -1,6 +1,6 @@
-// Prints what the reader's augmentations draw and do; Python tests compare that with torchvision.
-// `reader_probe WHAT JSON`: pixels come from stdin and go to stdout as raw bytes; draws go to
-// stdout, one line of JSON each.
+// Prints what the reader's crops and mixtures of a batch draw and do; Python tests compare that
+// with torchvision. `reader_probe WHAT JSON`: pixels come from stdin and go to stdout as raw bytes;
+// draws go to stdout, one line of JSON each.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -9,10 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "augment/color_steps.h"
-#include "augment/steps/color_jitter.h"
-#include "augment/steps/photometric_distort.h"
-#include "augment/steps/random_erasing.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/mix.h"
@@ -41,16 +37,6 @@ Augment augment_of(const Json& options) {
   return CenterCrop{size};
 }
 
-Json json_of(const ColorPlan& plan) {
-  Json order;
-  for (const ColorPlan::Step step : plan.order) order.push_back(static_cast<int>(step));
-  return {{"order", order},
-          {"brightness", plan.brightness},
-          {"contrast", plan.contrast},
-          {"saturation", plan.saturation},
-          {"hue", plan.hue}};
-}
-
 Json json_of(const MixPlan& plan) {
   return {{"kind", static_cast<int>(plan.kind)},
           {"lambda", plan.lambda},
@@ -59,18 +45,6 @@ Json json_of(const MixPlan& plan) {
           {"w", plan.w},
           {"h", plan.h},
           {"partners", plan.partners}};
-}
-
-ColorPlan color_plan(const Json& options) {
-  ColorPlan plan;
-  for (std::size_t i = 0; i < 4; ++i) {
-    plan.order.at(i) = static_cast<ColorPlan::Step>(options.at("order").at(i).get<int>());
-  }
-  plan.brightness = options.at("brightness");
-  plan.contrast = options.at("contrast");
-  plan.saturation = options.at("saturation");
-  plan.hue = options.at("hue");
-  return plan;
 }
 
 MixOptions mix_options(const Json& options) {
@@ -88,17 +62,6 @@ void draw(const Json& options) {
     if (what == "crop") {
       const CropPlan plan = plan_crop(augment_of(options), width, height, random);
       line = {plan.x, plan.y, plan.w, plan.h, plan.flip, plan.bicubic};
-    } else if (what == "jitter") {
-      const steps::ColorJitter jitter{options.at("brightness"), options.at("contrast"),
-                                      options.at("saturation"), options.at("hue")};
-      line = json_of(jitter.plan(random));
-    } else if (what == "distort") {
-      const auto plan = steps::PhotometricDistort{.p = options.at("p")}.plan(random);
-      line = json_of(plan.colors);
-      line["channels"] = plan.channels;
-    } else if (what == "erase") {
-      const auto box = steps::RandomErasing{.p = 1}.plan(width, height, random);
-      line = {box.x, box.y, box.w, box.h};
     } else {
       line = json_of(plan_mix(mix_options(options), options.at("batch"), {height, width}, 0, 0, i));
     }
@@ -118,19 +81,12 @@ void decode(const Json& options) {
   output(pixels);
 }
 
-void change(const std::string& how, const Json& options) {
+void mix_batch(const Json& options) {
   const std::string text = input();
   std::vector<std::uint8_t> pixels(text.begin(), text.end());
-  if (how == "distort") {
-    steps::PhotometricDistort::change(
-        {color_plan(options), options.at("channels").get<std::array<std::uint8_t, 3>>()}, pixels);
-  } else if (how == "adjust") {
-    adjust_colors(color_plan(options), pixels);
-  } else {
-    const ImageSize size = {options.at("height"), options.at("width")};
-    mix(plan_mix(mix_options(options), options.at("batch"), size, 0, 0, options.at("step")), pixels,
-        size);
-  }
+  const ImageSize size = {options.at("height"), options.at("width")};
+  mix(plan_mix(mix_options(options), options.at("batch"), size, 0, 0, options.at("step")), pixels,
+      size);
   output(pixels);
 }
 
@@ -145,7 +101,7 @@ int main(int argc, char** argv) {
     } else if (what == "decode") {
       decode(options);
     } else {
-      change(what, options);
+      mix_batch(options);
     }
     return 0;
   } catch (const std::exception& error) {

@@ -1,22 +1,14 @@
 """The reader's augmentations match torchvision's: the distributions of their draws, and their pixels."""
 
-import functools
 import json
 import subprocess
 
 import pytest
-from python_support import BIN, photos
-
-np = pytest.importorskip("numpy")
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
-from PIL import Image, ImageOps  # noqa: E402
-from torchvision.transforms import v2  # noqa: E402
-from torchvision.transforms.v2 import functional as F  # noqa: E402
-
-DRAWS = 10_000
-# Kolmogorov and Smirnov: two samples of one distribution differ by more than this once in a thousand times.
-KS_LIMIT = 1.95 * (2 / DRAWS) ** 0.5
+import torchvision
+from augment_support import DRAWS, alike, as_rows, np, some_photos, tensor_of, torch
+from python_support import BIN
+from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as F
 
 
 @pytest.fixture(autouse=True)
@@ -35,38 +27,12 @@ def draws(what, count=DRAWS, **options):
     return [json.loads(line) for line in probe("draw", what=what, count=count, **options).splitlines()]
 
 
-def ks_distance(a, b):
-    a, b = np.sort(np.asarray(a, float)), np.sort(np.asarray(b, float))
-    points = np.concatenate([a, b])
-    return np.abs(np.searchsorted(a, points, "right") / len(a) - np.searchsorted(b, points, "right") / len(b)).max()
-
-
-def alike(ours, theirs):
-    """Checks that each column has the same distribution in both."""
-    distances = [ks_distance(a, b) for a, b in zip(np.transpose(ours), np.transpose(theirs), strict=True)]
-    assert max(distances) < KS_LIMIT, distances
-
-
-def some_photos(count):
-    found = sorted(photos("imagenet/imagenet200").rglob("*.*"))
-    return found[:: len(found) // count]
-
-
-def tensor_of(path):
-    image = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
-    return torch.from_numpy(np.array(image)).permute(2, 0, 1)
-
-
 BILINEAR, BICUBIC, RANDOM = range(3)  # as the probe numbers them
 
 
 def decoded(path, size, **options):
     pixels = probe("decode", path.read_bytes(), size=size, **options)
     return np.frombuffer(pixels, np.uint8).reshape(options.get("rows", size), size, 3).astype(int)
-
-
-def as_rows(tensor):
-    return tensor.permute(1, 2, 0).numpy().astype(int)
 
 
 def expected_crop(picture, size, box, flip, bicubic):
@@ -147,62 +113,6 @@ def test_random_resized_crop_draws_torchvisions_boxes():
     assert abs(sum(line[4] for line in ours) - DRAWS / 2) < 4 * (DRAWS / 4) ** 0.5
 
 
-def test_random_erasing_draws_torchvisions_boxes():
-    ours = draws("erase", width=224, height=160)
-    picture = torch.empty(3, 160, 224)
-    get_params = torchvision.transforms.RandomErasing.get_params
-    boxes = [get_params(picture, (0.02, 0.33), (0.3, 3.3), [0.0])[:4] for _ in range(DRAWS)]
-    # Torchvision returns the whole picture for no box at all; ours is empty.
-    boxes = [(0, 0, 0, 0) if (h, w) == (160, 224) else (y, x, h, w) for y, x, h, w in boxes]
-    alike([(x, y, w, h, w * h) for x, y, w, h in ours], [(x, y, w, h, w * h) for y, x, h, w in boxes])
-
-
-def test_colour_jitter_draws_torchvisions_factors_and_orders():
-    amounts = dict(brightness=0.4, contrast=1.5, saturation=0.2, hue=0.1)
-    ours = draws("jitter", **amounts)
-    jitter = v2.ColorJitter(**amounts)
-    theirs = [jitter.make_params([]) for _ in range(DRAWS)]
-    alike([[d[name] for name in amounts] for d in ours], [[d[f"{name}_factor"] for name in amounts] for d in theirs])
-    orders = {}
-    for d in ours:
-        orders[tuple(d["order"])] = orders.get(tuple(d["order"]), 0) + 1
-    assert len(orders) == 24 and max(abs(n - DRAWS / 24) for n in orders.values()) < 4.5 * (DRAWS / 24) ** 0.5
-
-
-def distortions(count):
-    """What torchvision draws, as the probe prints it."""
-    transform = v2.RandomPhotometricDistort(p=0.5)
-    colours = torch.zeros(3, 2, 2, dtype=torch.uint8)
-    for _ in range(count):
-        params = transform.make_params([colours])
-        draw = {name: params[f"{name}_factor"] for name in NAMES}
-        for name, neutral in zip(NAMES, (1, 1, 1, 0)):
-            draw[name] = neutral if draw[name] is None else draw[name]
-        channels = params["channel_permutation"]
-        draw["channels"] = [0, 1, 2] if channels is None else channels.tolist()
-        draw["order"] = [0, 1, 2, 3] if params["contrast_before"] else [0, 2, 3, 1]
-        yield draw
-
-
-@pytest.mark.thorough
-def test_photometric_distortion_draws_torchvisions_values():
-    ours, theirs = draws("distort", p=0.5), list(distortions(DRAWS))
-    row = lambda d: [*(d[name] for name in NAMES), *d["channels"], d["order"][1]]
-    alike([row(d) for d in ours], [row(d) for d in theirs])
-
-
-def test_photometric_distortion_has_torchvisions_pixels():
-    for draw in distortions(8):
-        transform = v2.RandomPhotometricDistort()
-        params = {f"{name}_factor": draw[name] for name in NAMES}
-        params |= {"contrast_before": draw["order"][1] == 1, "channel_permutation": torch.tensor(draw["channels"])}
-        for picture in pictures()[:2]:
-            ours = np.frombuffer(probe("distort", picture.tobytes(), **draw), np.uint8).reshape(picture.shape)
-            theirs = transform.transform(torch.from_numpy(picture).permute(2, 0, 1), params).permute(1, 2, 0).numpy()
-            difference = np.abs(ours.astype(int) - theirs)
-            assert difference.max() <= 4 and difference.mean() < 0.05, draw
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.1, 3.0])
 def test_mixup_draws_torchvisions_lambda(alpha):
@@ -220,47 +130,6 @@ def test_cutmix_draws_torchvisions_boxes(alpha):
     theirs = [transform.make_params([batch]) for _ in range(DRAWS)]
     boxes = [(*d["box"], d["lam_adjusted"]) for d in theirs]
     alike([(d["x"], d["y"], d["x"] + d["w"], d["y"] + d["h"], d["lambda"]) for d in ours], boxes)
-
-
-@functools.cache
-def pictures():
-    """A photo, noise, and every grey; as HWC bytes."""
-    noise = np.random.default_rng(1).integers(0, 256, (96, 96, 3), dtype=np.uint8)
-    greys = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(16, 16, 3)
-    photo = np.array(Image.open(some_photos(1)[0]).convert("RGB").resize((224, 224)))
-    return [photo, noise, greys]
-
-
-STEPS = [F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue]
-NAMES = ["brightness", "contrast", "saturation", "hue"]
-
-
-def adjusted(picture, order, factors):
-    """(ours, torchvision's) after all four steps."""
-    ours = probe("adjust", picture.tobytes(), order=order, **dict(zip(NAMES, factors, strict=True)))
-    theirs = torch.from_numpy(picture).permute(2, 0, 1)
-    for step in order:
-        theirs = STEPS[step](theirs, factors[step])
-    return np.frombuffer(ours, np.uint8).reshape(picture.shape).astype(int), as_rows(theirs)
-
-
-@pytest.mark.parametrize("step", range(4))
-def test_each_colour_step_has_torchvisions_pixels(step):
-    for picture in pictures():
-        for factor in (0.0, 0.6, 1.05, 2.5) if step < 3 else (-0.5, -0.02, 0.25):
-            factors = [1, 1, 1, 0]
-            factors[step] = factor
-            ours, theirs = adjusted(picture, [0, 1, 2, 3], factors)
-            difference = np.abs(ours - theirs)
-            assert difference.max() <= 1 and difference.mean() < 0.02, (factor, difference.mean())
-
-
-def test_colour_steps_in_any_order_have_torchvisions_pixels():
-    for draw in draws("jitter", 8, brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1):
-        for picture in pictures()[:2]:
-            ours, theirs = adjusted(picture, draw["order"], [draw[name] for name in NAMES])
-            difference = np.abs(ours - theirs)
-            assert difference.max() <= 4 and difference.mean() < 0.05, (draw, difference.max(), difference.mean())
 
 
 @pytest.mark.parametrize("options", [dict(mixup_alpha=1.0), dict(cutmix_alpha=1.0)])

@@ -198,7 +198,7 @@ def test_the_mosaic_is_closed_from_an_epoch_on(made):
 def test_placed_as_the_cpp_probe_places(bccd):
     """The same seed and samples through tests/interop/placement_probe.cc, which test_placement.py holds to torchvision."""
     augment = packhorse.DetectionAugment(
-        (320, 416), flip=0.5, affine=packhorse.RandomAffine(20, 0.1, (0.5, 1.5), 5), iou_crop=1.0
+        (320, 416), flip=0.5, affine=packhorse.RandomAffine(20, (0.1, 0.1), (0.5, 1.5), (-5, 5, -5, 5)), iou_crop=1.0
     )
     loader = packhorse.Loader(bccd, 8, split="test", augment=augment, targets=True, shuffle=False, seed=7)
     dataset = loader.dataset
@@ -296,7 +296,8 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         {"mosaic": packhorse.Mosaic(pictures=5)},
         {"zoom_out": packhorse.RandomZoomOut(sides=(0.5, 2))},
         {"iou_crop": packhorse.RandomIouCrop(scale=(0.9, 0.3))},
-        {"affine": packhorse.RandomAffine(shear=90)},
+        {"affine": packhorse.RandomAffine(interpolation="bilinear")},
+        {"affine": packhorse.RandomAffine(fill=114)},
         {"mixup": packhorse.ObjectMixup(alpha=0)},
         {"background": (0, 0, 256)},
     ]:

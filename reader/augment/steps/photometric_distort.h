@@ -1,9 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "augment/color_steps.h"
 #include "augment/steps/step.h"
 
 namespace packhorse::reader::steps {
@@ -38,45 +38,30 @@ struct PhotometricDistort {
     require(is_within(hue, -0.5, 0.5), kName, "the hue must be within -0.5 <= min <= max <= 0.5");
   }
 
-  /// What was drawn; channel c becomes what channel channels[c] was.
-  struct Plan {
-    ColorPlan colors = {};
-    std::array<std::uint8_t, 3> channels = {0, 1, 2};
-  };
-
-  Plan plan(SampleRandom random) const {
-    using Step = ColorPlan::Step;
-    Plan plan;
-    const auto draw = [&](const Range& range, double& value) {
+  Operations plan(ImageSize, SampleRandom random) const {
+    Operations plan;
+    const auto draw = [&](Kind kind, const Range& range) {
       const bool drawn = random.uniform(0, 1) < p;
-      const double factor = random.uniform(range[0], range[1]);
-      if (drawn) value = factor;
+      const double value = random.uniform(range[0], range[1]);
+      if (drawn) plan.push_back({kind, {value}});
     };
-    draw(brightness, plan.colors.brightness);
-    draw(contrast, plan.colors.contrast);
-    draw(saturation, plan.colors.saturation);
-    draw(hue, plan.colors.hue);
-    if (random.uniform(0, 1) >= 0.5)
-      plan.colors.order = {Step::kBrightness, Step::kSaturation, Step::kHue, Step::kContrast};
-    if (random.uniform(0, 1) >= p) return plan;
-    for (std::size_t i = plan.channels.size(); i > 1; --i) {
-      const auto other = static_cast<std::size_t>(random.integer(static_cast<std::int64_t>(i)));
-      std::swap(plan.channels[i - 1], plan.channels[other]);
+    draw(Kind::kBrightness, brightness);
+    draw(Kind::kContrast, contrast);
+    draw(Kind::kSaturation, saturation);
+    draw(Kind::kHue, hue);
+    if (random.uniform(0, 1) >= 0.5) {  // contrast comes last
+      const auto contrast_at = std::ranges::find(plan, Kind::kContrast, &Operation::kind);
+      if (contrast_at != plan.end()) std::rotate(contrast_at, contrast_at + 1, plan.end());
     }
+    if (random.uniform(0, 1) >= p) return plan;
+    std::array<double, 6> channels = {0, 1, 2};
+    for (std::size_t i = kChannels; i > 1; --i) {
+      const auto other = static_cast<std::size_t>(random.integer(static_cast<std::int64_t>(i)));
+      std::swap(channels[i - 1], channels[other]);
+    }
+    plan.push_back({Kind::kSwapChannels, channels});
     return plan;
   }
-
-  static void change(const Plan& plan, std::span<std::uint8_t> pixels) {
-    adjust_colors(plan.colors, pixels);
-    const auto& [red, green, blue] = plan.channels;
-    if (red == 0 && green == 1) return;
-    for (std::size_t i = 0; i + 2 < pixels.size(); i += 3) {
-      const std::array<std::uint8_t, 3> old = {pixels[i], pixels[i + 1], pixels[i + 2]};
-      pixels[i] = old[red], pixels[i + 1] = old[green], pixels[i + 2] = old[blue];
-    }
-  }
-
-  void apply(Picture picture, SampleRandom random) const { change(plan(random), picture.pixels); }
 };
 
 }  // namespace packhorse::reader::steps

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -74,7 +76,7 @@ struct RandomErasing {
     return {};
   }
 
-  void erase(const Box& box, Picture picture, SampleRandom random) const {
+  void erase(const Box& box, const Picture& picture, SampleRandom random) const {
     std::array<std::uint8_t, 3> color = {};
     if (value) std::transform(value->begin(), value->end(), color.begin(), level);
     for (int y = box.y; y < box.y + box.h; ++y) {
@@ -89,7 +91,12 @@ struct RandomErasing {
     }
   }
 
-  void apply(Picture picture, SampleRandom random) const {
+  std::string explain(ImageSize size, SampleRandom random) const {
+    const Box box = plan(size.width, size.height, random);
+    return box.w > 0 ? fmt::format("Erase({}, {}, {}, {})", box.x, box.y, box.w, box.h) : "";
+  }
+
+  void apply(const Picture& picture, SampleRandom random) const {
     erase(plan(picture.width, picture.height(), random), picture, random.stream(1));
   }
 

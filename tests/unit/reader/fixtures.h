@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "decode/pixels.h"
 #include "packhorse/reader/dataset.h"
+#include "pixels/pixels.h"
 #include "support/pictures.h"
 #include "support/support.h"
 

@@ -20,11 +20,12 @@ constexpr int kMaxTypedSide = 16384;
 void choose_mosaic(ImageSize size, double degrees, double shear, LoaderOptions& options) {
   options.augment = DetectionAugment{.size = size,
                                      .mosaic = {.probability = 1},
-                                     .affine = {.degrees = degrees,
-                                                .translate = 0.1,
+                                     .affine = {.degrees = {-degrees, degrees},
+                                                .translate = {0.1, 0.1},
                                                 .min_scale = 0.5,
                                                 .max_scale = 1.5,
-                                                .shear = shear},
+                                                .shear_x = {-shear, shear},
+                                                .shear_y = {-shear, shear}},
                                      .flip = 0.5};
   options.pixels =
       reader::parse_pixel_steps("ColorJitter(brightness=0.4, saturation=0.7, hue=0.015)");

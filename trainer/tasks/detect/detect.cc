@@ -117,8 +117,12 @@ class Detect final : public Task {
     reader::DetectionAugment augment = letterbox(recipe_);
     if (recipe_.augment != AugmentKind::kNone) augment.flip = 0.5;
     if (recipe_.augment == AugmentKind::kAffine)
-      augment.affine = {
-          .degrees = 10, .translate = 0.1, .min_scale = 0.5, .max_scale = 1.5, .shear = 2};
+      augment.affine = {.degrees = {-10, 10},
+                        .translate = {0.1, 0.1},
+                        .min_scale = 0.5,
+                        .max_scale = 1.5,
+                        .shear_x = {-2, 2},
+                        .shear_y = {-2, 2}};
     augment.mosaic.probability = recipe_.mosaic;
     augment.copy_paste.probability = recipe_.copy_paste;
     if (recipe_.mixup_alpha > 0) augment.mixup = {.probability = 1, .alpha = recipe_.mixup_alpha};

@@ -31,10 +31,12 @@ struct RandomZoomOut {
 
 /// torchvision's RandomAffine, around the centre.
 struct RandomAffine {
-  double degrees = 0;    ///< turned by up to so much, either way
-  double translate = 0;  ///< moved by up to this share of the output's sides, in whole pixels
+  using Range = std::array<double, 2>;
+  Range degrees = {};  ///< turned clockwise, from the first to the second
+  /// Moved by up to these shares of the output's width and height, either way, in whole pixels.
+  std::array<double, 2> translate = {};
   double min_scale = 1, max_scale = 1;
-  double shear = 0;  ///< degrees, either way, along both axes
+  Range shear_x = {}, shear_y = {};  ///< degrees
 };
 
 /// torchvision's RandomPerspective.

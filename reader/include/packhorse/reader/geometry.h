@@ -19,6 +19,9 @@ struct Matrix {
   static Matrix translation(double x, double y);
   /// Linear part (a b; c d), then the translation (x, y).
   static Matrix affine(double a, double b, double x, double c, double d, double y);
+  /// torchvision's affine() about the origin: sheared along x and y, scaled, and turned clockwise;
+  /// angles in degrees.
+  static Matrix turned(double degrees, double scale, double shear_x, double shear_y);
   /// From the stored picture to the upright one.
   static Matrix turning(const ImageInfo& image);
   /// Takes four points to four others. Throws Error(kUsage) when three are in one line.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -52,8 +53,6 @@ MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, ImageSize s
 void mix(const MixPlan& plan, std::span<std::uint8_t> images, ImageSize size,
          std::size_t channels = 3, const PixelFormat& format = {});
 
-/// Draws from Beta(alpha, alpha).
-double draw_beta(double alpha, SampleRandom& random);
 /// lambda x own + (1 - lambda) x other, in place; lambda is rounded to a multiple of 1/256, pixels
 /// to the nearest level. Both have the same size.
 void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda);

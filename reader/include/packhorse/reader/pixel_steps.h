@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "packhorse/reader/sample_random.h"
@@ -19,11 +19,11 @@ namespace packhorse::reader {
 /// One step with its parameters. Cannot be changed; copies share it; any thread may use it.
 class PixelStep {
  public:
-  /// What a parameter is set to: a number, several (a range, a colour), or none ("None").
-  using Value = std::optional<std::vector<double>>;
+  /// What a parameter is set to: nothing ("None"), numbers (one, a range, a colour), or a word.
+  using Value = std::variant<std::monostate, std::vector<double>, std::string>;
   struct Argument {
     std::string parameter = {};  ///< empty: the next one
-    Value value;
+    Value value = {};
   };
 
   /// Parameters that are not given have their defaults. Throws Error(kUsage): no such step, no such
@@ -33,8 +33,13 @@ class PixelStep {
   std::string_view name() const;
   /// As Python writes it, with what differs from the defaults: "ColorJitter(hue=0.1)".
   std::string text() const;
+  /// Whether pixels may change their places: boxes and masks of a sample would not go with them.
+  bool moves_pixels() const;
   /// Changes a sample with rows of `width` pixels.
   void apply(std::span<std::uint8_t> pixels, int width, SampleRandom random) const;
+  /// What apply() does to a sample of this size, in words: "Rotate(8.7), Posterize(5)". Numbers are
+  /// those that the operations use: factors, degrees, pixels. Empty where nothing is done.
+  std::string explain(int width, int height, SampleRandom random) const;
 
   friend bool operator==(const PixelStep& a, const PixelStep& b) { return a.text() == b.text(); }
 
@@ -51,9 +56,12 @@ PixelSteps parse_pixel_steps(std::string_view text);
 /// parse_pixel_steps() makes the same steps of it.
 std::string text_of(const PixelSteps& steps);
 
+/// The stream that steps[i] draws from: its name and its number among steps of that name choose it.
+SampleRandom stream_of(const PixelSteps& steps, std::size_t i, const SampleRandom& random);
+
 /// Applies `steps` one after the other to a sample with rows of `width` pixels. Each draws from a
-/// stream of its own, which its name and its number among steps of that name choose: what it draws
-/// depends on no other step, and does not change what `random` gives to plan_crop().
+/// stream of its own: what it draws depends on no other step, and does not change what `random`
+/// gives to plan_crop().
 void apply(const PixelSteps& steps, const SampleRandom& random, int width,
            std::span<std::uint8_t> pixels);
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace packhorse::reader {
 
@@ -21,5 +23,10 @@ class SampleRandom {
  private:
   std::uint64_t key_, counter_ = 0;
 };
+
+/// Draws from Beta(alpha, alpha).
+double draw_beta(double alpha, SampleRandom& random);
+/// Draws `count` shares from the symmetric Dirichlet distribution; their sum is 1.
+std::vector<double> draw_dirichlet(double alpha, std::size_t count, SampleRandom& random);
 
 }  // namespace packhorse::reader

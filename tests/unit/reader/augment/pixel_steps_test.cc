@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "augment/color_steps.h"
+#include "augment/operations.h"
 #include "augment/steps/color_jitter.h"
 #include "augment/steps/photometric_distort.h"
 #include "augment/steps/random_erasing.h"
@@ -21,9 +24,20 @@ using Pixels = std::vector<std::uint8_t>;
 
 Pixels made(int width, int height) { return make_picture(width, height).pixels; }
 
+using Kind = Operation::Kind;
+
+constexpr ImageSize kPictureSize = {30, 40};
+
+Pixels performed(const Operations& operations, int width, Pixels pixels) {
+  PixelBuffer scratch;
+  perform(operations, {pixels, width, scratch});
+  return pixels;
+}
+
 Pixels erased(const steps::RandomErasing& erasing, const steps::RandomErasing::Box& box, int width,
               Pixels pixels) {
-  erasing.erase(box, {pixels, width}, SampleRandom(1, 2, 3));
+  PixelBuffer scratch;
+  erasing.erase(box, {pixels, width, scratch}, SampleRandom(1, 2, 3));
   return pixels;
 }
 
@@ -32,43 +46,60 @@ const char* const kAll = "ColorJitter(0.4, 0.4, 0.4, 0.1), RandomErasing(1, valu
 }  // namespace
 
 TEST_CASE("colour jitter: nothing is drawn and nothing changes at amounts of zero") {
-  const ColorPlan plan = steps::ColorJitter{}.plan(SampleRandom(1, 2, 3));
-  CHECK(plan.brightness == 1);
-  CHECK(plan.contrast == 1);
-  CHECK(plan.saturation == 1);
-  CHECK(plan.hue == 0);
-  Pixels pixels = made(40, 30);
-  adjust_colors(plan, pixels);
-  CHECK(pixels == made(40, 30));
+  CHECK(steps::ColorJitter{}.plan(kPictureSize, SampleRandom(1, 2, 3)).empty());
+  const steps::ColorJitter still{.brightness = steps::Range{1, 1}, .hue = steps::Range{0, 0}};
+  CHECK(still.plan(kPictureSize, SampleRandom(1, 2, 3)).empty());
+}
+
+TEST_CASE("colour jitter: ranges are factors, numbers how far they are from 1") {
+  const steps::ColorJitter jitter{.brightness = steps::Range{.2, .3}, .contrast = .1};
+  for (std::uint64_t sample = 0; sample < 500; ++sample) {
+    for (const Operation& operation : jitter.plan(kPictureSize, SampleRandom(1, 2, sample))) {
+      const bool is_brightness = operation.kind == Kind::kBrightness;
+      REQUIRE((is_brightness || operation.kind == Kind::kContrast));
+      REQUIRE(operation.values[0] >= (is_brightness ? .2 : .9));
+      REQUIRE(operation.values[0] <= (is_brightness ? .3 : 1.1));
+    }
+  }
+}
+
+TEST_CASE("colour jitter: as often as its probability says, and then the same as without it") {
+  int done = 0;
+  for (std::uint64_t sample = 0; sample < 2000; ++sample) {
+    const SampleRandom random(1, 2, sample);
+    const Operations some = steps::ColorJitter{.hue = .1, .p = .8}.plan(kPictureSize, random);
+    done += some.empty() ? 0 : 1;
+    const Operations all = steps::ColorJitter{.hue = .1}.plan(kPictureSize, random);
+    if (!some.empty()) REQUIRE(text_of(some) == text_of(all));
+  }
+  CHECK(std::abs(done - 1600) < 90);
 }
 
 TEST_CASE("colour jitter: factors stay at zero or above") {
   for (std::uint64_t sample = 0; sample < 2000; ++sample) {
-    const ColorPlan plan =
-        steps::ColorJitter{.brightness = 3, .contrast = 3}.plan(SampleRandom(1, 2, sample));
-    REQUIRE(plan.brightness >= 0);
-    REQUIRE(plan.contrast >= 0);
-    REQUIRE(plan.brightness < 4);
+    const steps::ColorJitter jitter{.brightness = 3.0, .contrast = 3.0};
+    for (const Operation& operation : jitter.plan(kPictureSize, SampleRandom(1, 2, sample))) {
+      REQUIRE(operation.values[0] >= 0);
+      REQUIRE(operation.values[0] < 4);
+    }
   }
 }
 
 TEST_CASE("colour jitter: extremes are black, grey, and the other side of the hues") {
-  Pixels pixels{200, 100, 0, 10, 20, 30};
-  adjust_colors({.brightness = 0}, pixels);
-  CHECK(pixels == Pixels{0, 0, 0, 0, 0, 0});
-  pixels = {255, 0, 0, 0, 255, 0};
-  adjust_colors({.saturation = 0}, pixels);
-  CHECK(pixels == Pixels{76, 76, 76, 149, 149, 149});
-  pixels = {255, 0, 0, 0, 255, 0};
-  adjust_colors({.hue = 0.5}, pixels);
-  CHECK(pixels == Pixels{0, 255, 255, 255, 0, 255});
-  pixels = {255, 255, 255, 0, 0, 0};
-  adjust_colors({.contrast = 0}, pixels);
-  CHECK(pixels == Pixels{127, 127, 127, 127, 127, 127});  // 254 / 2: white's grey is truncated
+  const auto changed = [](Kind kind, double value, const Pixels& pixels) {
+    return performed({{kind, {value}}}, 2, pixels);
+  };
+  CHECK(changed(Kind::kBrightness, 0, {200, 100, 0, 10, 20, 30}) == Pixels(6));
+  const Pixels red_green = {255, 0, 0, 0, 255, 0};
+  CHECK(changed(Kind::kSaturation, 0, red_green) == Pixels{76, 76, 76, 149, 149, 149});
+  CHECK(changed(Kind::kGrayscale, 0, red_green) == Pixels{76, 76, 76, 149, 149, 149});
+  CHECK(changed(Kind::kHue, 0.5, red_green) == Pixels{0, 255, 255, 255, 0, 255});
+  // 254 / 2: white's grey is truncated.
+  CHECK(changed(Kind::kContrast, 0, {255, 255, 255, 0, 0, 0}) == Pixels(6, 127));
 }
 
 TEST_CASE("colour jitter: vectors and plain C++ agree, one step or several in a pass") {
-  using Kind = ColorStep::Kind;
+  using Step = ColorStep::Kind;
   const ColorSteps& plain = plain_color_steps();
   const ColorSteps fast = fastest_color_steps();
   CAPTURE(fast.name);
@@ -77,10 +108,10 @@ TEST_CASE("colour jitter: vectors and plain C++ agree, one step or several in a 
     CHECK(fast.grey_sum(original) == plain.grey_sum(original));
     for (const double amount : {-0.5, -0.21, 0.0, 0.1, 0.37, 0.5}) {
       const auto a = static_cast<float>(amount);
-      const std::vector<ColorStep> all = {{Kind::kSaturation, 1 + a, -a},
-                                          {Kind::kHue, 6 * a},
-                                          {Kind::kLevels, 1 + a, 20 * a},
-                                          {Kind::kLevels, 1 - a, -9}};
+      const std::vector<ColorStep> all = {{Step::kSaturation, 1 + a, -a},
+                                          {Step::kHue, 6 * a},
+                                          {Step::kLevels, 1 + a, 20 * a},
+                                          {Step::kLevels, 1 - a, -9}};
       for (std::size_t first = 0; first < all.size(); ++first) {
         for (std::size_t count = 1; first + count <= all.size(); ++count) {
           Pixels pixels = original, expected = original;
@@ -98,28 +129,35 @@ TEST_CASE("photometric distortion: as often as its probability says, in torchvis
   int brightness = 0, contrast = 0, hue = 0, permuted = 0, late = 0;
   constexpr int kDraws = 4000;
   for (std::uint64_t i = 0; i < kDraws; ++i) {
-    const auto plan = distort.plan(SampleRandom(5, 1, i));
-    const ColorPlan& colors = plan.colors;
-    brightness += colors.brightness != 1 ? 1 : 0;
-    contrast += colors.contrast != 1 ? 1 : 0;
-    hue += colors.hue != 0 ? 1 : 0;
-    permuted += plan.channels != std::array<std::uint8_t, 3>{0, 1, 2} ? 1 : 0;
-    late += colors.order[3] == ColorPlan::Step::kContrast ? 1 : 0;
-    CHECK(colors.order[0] == ColorPlan::Step::kBrightness);
-    CHECK((colors.brightness >= .875 && colors.brightness <= 1.125));
-    CHECK((colors.contrast >= .5 && colors.contrast <= 1.5));
-    CHECK((colors.hue >= -.05 && colors.hue <= .05));
+    const Operations plan = distort.plan(kPictureSize, SampleRandom(5, 1, i));
+    const auto place = [&](Kind kind) {
+      return std::ranges::find(plan, kind, &Operation::kind) - plan.begin();
+    };
+    const auto is_drawn = [&](Kind kind, double low, double high) {
+      const auto at = place(kind);
+      if (at == std::ssize(plan)) return 0;
+      const double value = plan[static_cast<std::size_t>(at)].values[0];
+      CHECK((value >= low && value <= high));
+      return 1;
+    };
+    brightness += is_drawn(Kind::kBrightness, .875, 1.125);
+    contrast += is_drawn(Kind::kContrast, .5, 1.5);
+    hue += is_drawn(Kind::kHue, -.05, .05);
+    permuted += is_drawn(Kind::kSwapChannels, 0, 2);
+    const bool both =
+        place(Kind::kContrast) < std::ssize(plan) && place(Kind::kHue) < std::ssize(plan);
+    late += both && place(Kind::kContrast) > place(Kind::kHue) ? 1 : 0;
+    CHECK((place(Kind::kBrightness) == 0 || place(Kind::kBrightness) == std::ssize(plan)));
   }
-  // Five standard deviations of a binomial: 158; of six permutations one changes nothing.
-  for (const int count : {brightness, contrast, hue, late})
+  // Five standard deviations of a binomial: 158.
+  for (const int count : {brightness, contrast, hue, permuted})
     CHECK(std::abs(count - kDraws / 2) < 158);
-  CHECK(std::abs(permuted - kDraws * 5 / 12) < 158);
+  CHECK(std::abs(late - kDraws / 8) < 105);
 }
 
 TEST_CASE("photometric distortion: channels change places after the colours") {
-  std::vector<std::uint8_t> pixels = {10, 20, 30, 40, 50, 60};
-  steps::PhotometricDistort::change({.colors = {.brightness = 2}, .channels = {2, 0, 1}}, pixels);
-  CHECK(pixels == std::vector<std::uint8_t>{60, 20, 40, 120, 80, 100});
+  const Operations plan = {{Kind::kBrightness, {2}}, {Kind::kSwapChannels, {2, 0, 1}}};
+  CHECK(performed(plan, 2, {10, 20, 30, 40, 50, 60}) == Pixels{60, 20, 40, 120, 80, 100});
 }
 
 TEST_CASE("random erasing: the box and nothing else gets the value") {
@@ -223,6 +261,33 @@ TEST_CASE("pixel steps: what one draws depends on no other step") {
   CHECK(after(twice.c_str()) != after(kErasing));
 }
 
+TEST_CASE("pixel steps: those that move pixels say so") {
+  const PixelSteps flip = parse_pixel_steps("RandomHorizontalFlip(1)");
+  const SampleRandom random(7, 1, 1);
+  for (const PixelStepKind& kind : all_pixel_steps()) {
+    if (kind.name == "RandomErasing") continue;  // of a place, but nothing moves
+    CAPTURE(kind.name);
+    std::vector<PixelStep::Argument> arguments;
+    for (const auto& parameter : kind.parameters) {
+      if (parameter.name == "p") arguments.push_back({"p", std::vector{1.0}});
+      if (parameter.name == "degrees") arguments.push_back({"degrees", std::vector{30.0}});
+    }
+    const PixelStep step(kind.name, arguments);
+    const bool is_flip = kind.name == "RandomHorizontalFlip";
+    bool moved = is_flip;
+    for (std::uint64_t sample = 0; sample < 20; ++sample) {
+      Pixels first = made(40, 30), last = first;
+      step.apply(first, 40, SampleRandom(7, 1, sample));
+      apply(flip, random, 40, first);
+      apply(flip, random, 40, last);
+      step.apply(last, 40, SampleRandom(7, 1, sample));
+      moved = moved || first != last;
+    }
+    // A flip upside down goes with one from left to right.
+    CHECK(step.moves_pixels() == (moved || kind.name == "RandomVerticalFlip"));
+  }
+}
+
 TEST_CASE("pixel steps: in the order in which they are given") {
   Pixels first = made(40, 30), last = first;
   const SampleRandom random(7, 1, 1);
@@ -247,8 +312,12 @@ TEST_CASE("pixel steps: text with what differs from the defaults, which makes th
   CHECK(
       again(" ColorJitter( 0.4,hue = .1 ) , RandomErasing(0.5, scale=(0.1, 0.2,), value=None,)") ==
       "ColorJitter(brightness=0.4, hue=0.1), RandomErasing(scale=(0.1, 0.2), value=None)");
-  for (const char* text : {kAll, "PhotometricDistort(0.25, hue=(-0.5, 0.5))",
-                           "RandomErasing(p=1e-3, value=(1, 2, 3)), RandomErasing()"}) {
+  for (const char* text :
+       {kAll, "PhotometricDistort(0.25, hue=(-0.5, 0.5))",
+        "RandomErasing(p=1e-3, value=(1, 2, 3)), RandomErasing()",
+        "AutoAugment(policy='cifar10', fill=(1, 2, 3))", "RandAugment(interpolation=\"bicubic\")",
+        "RandomAffine(10, None, (0.5, 2), (-5, 5, 1, 2), bilinear)",
+        "ColorJitter((0.6, 1.4), hue=(-0.1, 0.1), p=0.8)"}) {
     CHECK(again(again(text).c_str()) == again(text));
     CHECK(parse_pixel_steps(again(text)) == parse_pixel_steps(text));
   }
@@ -260,10 +329,46 @@ TEST_CASE("pixel steps: nonsense is refused") {
                            "ColorJitter(1e999)",
                            "ColorJitter(nan)",
                            "ColorJitter(contrast=inf)",
-                           "ColorJitter(brightness=(0, 1))",
+                           "ColorJitter(brightness=(1, 0))",
+                           "ColorJitter(brightness=(0, 1, 2))",
+                           "ColorJitter(brightness=(-1, 1))",
+                           "ColorJitter(hue=(-0.6, 0))",
+                           "ColorJitter(brightness='much')",
+                           "ColorJitter(p=2)",
                            "ColorJitter(brightness=None)",
                            "ColorJitter(0.1, brightness=0.1)",
-                           "ColorJitter(1, 1, 1, 0.1, 0)",
+                           "ColorJitter(1, 1, 1, 0.1, 0, 0)",
+                           "RandAugment(2.5)",
+                           "RandAugment(17)",
+                           "RandAugment(magnitude=31)",
+                           "RandAugment(num_magnitude_bins=1)",
+                           "RandAugment(interpolation=cubic)",
+                           "RandAugment(interpolation=1)",
+                           "RandAugment(interpolation='bilinear)",
+                           "RandAugment(fill=(1, 2))",
+                           "RandAugment(fill=256)",
+                           "TimmRandAugment(fill=0)",
+                           "TimmRandAugment(increasing=2)",
+                           "TimmRandAugment(magnitude_std=inf)",
+                           "AutoAugment(mnist)",
+                           "AugMix(severity=0)",
+                           "AugMix(chain_depth=0)",
+                           "AugMix(alpha=0)",
+                           "GaussianBlur(22)",
+                           "GaussianBlur((3, 257))",
+                           "GaussianBlur(sigma=0)",
+                           "GaussianBlur(sigma=(1, 0.5))",
+                           "ThreeAugment((0, 1))",
+                           "RandomPosterize(9)",
+                           "RandomSolarize(256)",
+                           "RandomAdjustSharpness(-1)",
+                           "RandomRotation(-10)",
+                           "RandomRotation((0, 400))",
+                           "RandomAffine(translate=0.1)",
+                           "RandomAffine(translate=(0, 1.1))",
+                           "RandomAffine(scale=(0, 1))",
+                           "RandomAffine(shear=90)",
+                           "RandomAffine(shear=(1, 2, 3))",
                            "ColorJitter(colour=1)",
                            "ColorJitter(",
                            "ColorJitter(1",
@@ -301,6 +406,10 @@ TEST_CASE("pixel steps: a message names the step, the parameter and what there i
   CHECK(said("ColorJitter(colour=1)").find("ColorJitter: has no parameter 'colour'") == 0);
   CHECK(said("ColorJiter()").find("did you mean ColorJitter?") != std::string::npos);
   CHECK(said("RandomErasing(scale=1)").find("scale=1: give two numbers") != std::string::npos);
+  CHECK(said("RandAugment(interpolation=cubic)").find("give 'nearest', 'bilinear', 'bicubic'") !=
+        std::string::npos);
+  CHECK(said("ColorJitter(hue=None)").find("hue=None: give one number or two numbers") !=
+        std::string::npos);
 }
 
 }  // namespace packhorse::reader::test

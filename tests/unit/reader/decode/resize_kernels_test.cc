@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "decode/pixels.h"
+#include "pixels/pixels.h"
 #include "support/instruction_sets.h"
 
 namespace packhorse::reader::test {

@@ -74,7 +74,7 @@ constexpr DetectionAugment kEverything = {.mosaic = {.probability = .5},
                                           .zoom_out = {.probability = .5},
                                           .crop = {.probability = .5},
                                           .perspective = {.probability = .3},
-                                          .affine = {.degrees = 10, .min_scale = .5},
+                                          .affine = {.degrees = {-10, 10}, .min_scale = .5},
                                           .flip = .5,
                                           .copy_paste = {.probability = .5},
                                           .mixup = {.probability = .3}};

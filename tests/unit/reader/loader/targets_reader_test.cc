@@ -118,10 +118,11 @@ TEST_CASE("targets reader: classes, captions and masks of a letterbox") {
 }
 
 TEST_CASE("targets reader: masks go where the pixels of mosaics and turned pictures go") {
-  const DetectionAugment augment{.mosaic = {.probability = .7},
-                                 .affine = {.degrees = 20, .translate = .1, .min_scale = .5},
-                                 .flip = .5,
-                                 .vertical_flip = .5};
+  const DetectionAugment augment{
+      .mosaic = {.probability = .7},
+      .affine = {.degrees = {-20, 20}, .translate = {.1, .1}, .min_scale = .5},
+      .flip = .5,
+      .vertical_flip = .5};
   const auto dataset = std::make_shared<SaidDataset>();
   Loader loader(dataset, said(augment)), threads(dataset, said(augment, 3));
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -174,6 +175,15 @@ TEST_CASE("targets reader: what cannot be delivered is refused") {
     return kind_of_error([&] { Loader(dataset, options); });
   };
   CHECK(refused(said({.mixup = {.probability = 1}})) == ErrorKind::kUsage);
+  LoaderOptions moving = said({});
+  moving.pixels = parse_pixel_steps("ColorJitter(0.4), RandAugment()");
+  CHECK(refused(moving) == ErrorKind::kUsage);
+  {
+    const auto without_masks = std::make_shared<SaidDataset>();
+    std::erase_if(without_masks->targets_,
+                  [](const TargetRecord& target) { return target.kind == "mask"; });
+    const Loader taken(without_masks, moving);  // classes and captions stay right
+  }
   dataset->targets_[1].kind = "song";
   CHECK(refused(said({})) == ErrorKind::kUnsupported);
   dataset->targets_[1].kind = "caption";

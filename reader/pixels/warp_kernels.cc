@@ -1,9 +1,9 @@
-#include "decode/warp_kernels.h"
+#include "pixels/warp_kernels.h"
 
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "decode/warp_kernels.cc"
+#define HWY_TARGET_INCLUDE "pixels/warp_kernels.cc"
 // These must come last.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -14,6 +14,7 @@ namespace packhorse::reader::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // no vectors
 
 SampleLine sample_line_of_target() { return sample_line_plainly; }
+SampleCubic sample_cubic_of_target() { return sample_cubic_plainly; }
 
 #else
 
@@ -46,13 +47,54 @@ HWY_INLINE Four mixed(hn::Vec<L16> pairs, hn::Vec<L16> shares) {
   return hn::RearrangeToOddPlusEven(sums, rest);
 }
 
+constexpr std::uint8_t kNone = 0x80;
+// Two pixels r g b R G B become the 16-bit numbers r R g G b B 0 0.
+alignas(16) constexpr std::uint8_t kSpread[16] = {0, kNone, 3, kNone, 1,     kNone, 4,     kNone,
+                                                  2, kNone, 5, kNone, kNone, kNone, kNone, kNone};
+// The same of the two pixels after them.
+alignas(16) constexpr std::uint8_t kSpreadNext[16] = {
+    6, kNone, 9, kNone, 7, kNone, 10, kNone, 8, kNone, 11, kNone, kNone, kNone, kNone, kNone};
+// The 32-bit numbers r g b 0 become the bytes r g b 0.
+alignas(16) constexpr std::uint8_t kGather[16] = {0, 4, 8, 12};
+
+/// Two weights for each channel.
+HWY_INLINE hn::Vec<L16> weights_of(std::int16_t first, std::int16_t second) {
+  return hn::BitCast(l16, hn::Set(l32, (first & 0xffff) | (second * (1 << 16))));
+}
+
+void sample_cubic(const CubicLine& line, std::int64_t count, std::uint8_t* out) {
+  const auto spread = hn::Load(l8, kSpread), next = hn::Load(l8, kSpreadNext);
+  const auto gather = hn::Load(l8, kGather);
+  constexpr int kShift = 2 * kCubicBits - kCubicLostBits;
+  const Four half = hn::Set(l32, 1 << (kShift - 1)), low = hn::Set(l32, 0xffff);
+  std::int64_t x = line.x, y = line.y;
+  for (std::int64_t i = 0; i < count; ++i, x += line.step_x, y += line.step_y, out += 3) {
+    const CubicWeights &across = line.weights_at(x), &down = line.weights_at(y);
+    const auto left = weights_of(across[0], across[1]), right = weights_of(across[2], across[3]);
+    const std::uint8_t* const pixels = line.pixels_at(x, y);
+    const auto row = [&](std::size_t k) {
+      const auto four = hn::LoadU(l8, pixels + k * line.stride);
+      const auto pair = [&](auto order) {
+        return hn::BitCast(l16, hn::TableLookupBytesOr0(four, order));
+      };
+      return hn::ShiftRight<kCubicLostBits>(
+          hn::Add(mixed(pair(spread), left), mixed(pair(next), right)));
+    };
+    const auto rows = [&](Four upper, Four lower, std::size_t k) {
+      const auto pairs = hn::Or(hn::And(upper, low), hn::ShiftLeft<16>(lower));
+      return mixed(hn::BitCast(l16, pairs), weights_of(down[k], down[k + 1]));
+    };
+    const Four sum = hn::Add(rows(row(0), row(1), 0), rows(row(2), row(3), 2));
+    const Four level = hn::ShiftRight<kShift>(hn::Add(sum, half));
+    const Four rgb = hn::Min(hn::Max(level, hn::Zero(l32)), hn::Set(l32, 255));
+    const auto bytes = hn::TableLookupBytes(hn::BitCast(l8, rgb), gather);
+    const auto pixel = hn::GetLane(hn::BitCast(l32, bytes));
+    // The byte after the last pixel is another's.
+    std::memcpy(out, &pixel, i + 1 < count ? 4 : 3);
+  }
+}
+
 void sample_line(const WarpLine& line, int count, std::uint8_t* out) {
-  constexpr std::uint8_t kNone = 0x80;
-  // Two pixels r g b R G B become the 16-bit numbers r R g G b B 0 0.
-  alignas(16) static constexpr std::uint8_t kSpread[16] = {
-      0, kNone, 3, kNone, 1, kNone, 4, kNone, 2, kNone, 5, kNone, kNone, kNone, kNone, kNone};
-  // The 32-bit numbers r g b 0 become the bytes r g b 0.
-  alignas(16) static constexpr std::uint8_t kGather[16] = {0, 4, 8, 12};
   const auto spread = hn::Load(l8, kSpread), gather = hn::Load(l8, kGather);
   constexpr int kShift = 2 * kShareBits - kLostBits;
   const Four half = hn::Set(l32, 1 << (kShift - 1));
@@ -81,6 +123,7 @@ void sample_line(const WarpLine& line, int count, std::uint8_t* out) {
 }  // namespace
 
 SampleLine sample_line_of_target() { return sample_line; }
+SampleCubic sample_cubic_of_target() { return sample_cubic; }
 
 #endif
 
@@ -91,7 +134,9 @@ HWY_AFTER_NAMESPACE();
 namespace packhorse::reader {
 
 HWY_EXPORT(sample_line_of_target);
+HWY_EXPORT(sample_cubic_of_target);
 SampleLine fastest_sample_line() { return HWY_DYNAMIC_DISPATCH(sample_line_of_target)(); }
+SampleCubic fastest_sample_cubic() { return HWY_DYNAMIC_DISPATCH(sample_cubic_of_target)(); }
 
 }  // namespace packhorse::reader
 #endif

@@ -1,4 +1,6 @@
-#include "decode/warp_kernels.h"
+#include <algorithm>
+
+#include "pixels/warp_kernels.h"
 
 namespace packhorse::reader {
 
@@ -26,6 +28,24 @@ void sample_line_plainly(const WarpLine& line, int count, std::uint8_t* out) {
       const int below = (lower[c] * (kAll - right) + lower[c + 3] * right) >> kLostBits;
       *out++ = static_cast<std::uint8_t>(
           (above * (kAll - down) + below * down + (1 << (kShift - 1))) >> kShift);
+    }
+  }
+}
+
+void sample_cubic_plainly(const CubicLine& line, std::int64_t count, std::uint8_t* out) {
+  constexpr int kShift = 2 * kCubicBits - kCubicLostBits;
+  std::int64_t x = line.x, y = line.y;
+  for (std::int64_t i = 0; i < count; ++i, x += line.step_x, y += line.step_y) {
+    const CubicWeights &across = line.weights_at(x), &down = line.weights_at(y);
+    for (int c = 0; c < 3; ++c) {
+      const std::uint8_t* row = line.pixels_at(x, y) + c;
+      int sum = 1 << (kShift - 1);
+      for (std::size_t k = 0; k < 4; ++k, row += line.stride) {
+        const int beside =
+            row[0] * across[0] + row[3] * across[1] + row[6] * across[2] + row[9] * across[3];
+        sum += (beside >> kCubicLostBits) * down[k];
+      }
+      *out++ = static_cast<std::uint8_t>(std::clamp(sum >> kShift, 0, 255));
     }
   }
 }

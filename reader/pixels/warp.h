@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "decode/pixels.h"
 #include "packhorse/reader/geometry.h"
+#include "pixels/pixels.h"
 
 namespace packhorse::reader {
 

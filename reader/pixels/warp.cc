@@ -1,10 +1,10 @@
-#include "decode/warp.h"
+#include "pixels/warp.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "decode/warp_kernels.h"
+#include "pixels/warp_kernels.h"
 
 namespace packhorse::reader {
 

@@ -70,7 +70,7 @@ def test_a_fold_trains_on_the_rest_and_scores_its_part(packed, tmp_path):
     halves = [fit(packed / "train", tmp_path / str(part), "--epochs", "1", "--fold", f"{part}/2") for part in range(2)]
     assert all(half["steps"] == 2 and "top1" in half for half in halves)
     whole = fit(packed / "train", tmp_path / "whole", "--epochs", "1")
-    assert whole["steps"] == 5 and "top1" not in whole
+    assert whole["steps"] == 5
     for fold in ("2/2", "0/1", "1", "1/2/3", "a/b", "-1/2"):
         refused = train("fit", "--data", packed, *QUICK, "--fold", fold)
         assert refused.code == USAGE and f"--fold {fold} is no part of a fold" in refused.err

@@ -27,6 +27,7 @@ from .loader import Batch, Loader, TargetBatch, ViewsBatch
 from .packing import copy, export_index, index, inspect, pack, unpack, verify
 from .pixel_steps import ColorJitter, PhotometricDistort, RandomErasing
 from .remote import configure_remote, remote_counters
+from .tables import from_datasets, from_parquet, to_parquet
 from .targets import TargetRules, Targets
 from .writer import Writer
 
@@ -62,11 +63,14 @@ __all__ = [
     "copy",
     "errors",
     "export_index",
+    "from_datasets",
+    "from_parquet",
     "index",
     "inspect",
     "pack",
     "remote_counters",
     "reports",
+    "to_parquet",
     "unpack",
     "verify",
 ]

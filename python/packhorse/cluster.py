@@ -210,8 +210,8 @@ def _seen_by_all(out: str) -> Iterator[str]:
         return
     mark = os.path.join(os.path.dirname(out), f".{os.path.basename(out)}.driver-")
     for left in glob.glob(glob.escape(mark) + "*"):
-        with contextlib.suppress(OSError), open(left, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError), open(left, "rb") as dead:
+            fcntl.flock(dead, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.unlink(left)
     try:
         file = open(mark + uuid.uuid4().hex, "xb")  # noqa: SIM115: closed below

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from python_support import BIN, pack, photos, tree
+from python_support import BIN, ROOT, pack, photos, tree
 
 PROGRAM = Path(__file__).with_name("engine_program.py")
 OPTIONS = {"format": "wds", "shard_samples": 40, "samples_per_class": 30}
@@ -126,3 +126,19 @@ def test_workers_without_a_common_disk_pack_into_a_bucket(engine, environment, c
     stored = {key.removeprefix(f"engines/{name}/"): size for key, size in seaweed.client().list("private", f"engines/{name}/").items()}
     assert stored == {path.relative_to(whole).as_posix(): path.stat().st_size for path in whole.rglob("*") if path.is_file()}
     assert seaweed.client().get("private", f"engines/{name}/dataset.json") == (whole / "dataset.json").read_bytes()  # has all sums
+
+
+@pytest.mark.parametrize("name", ["ray", "spark"])
+def test_the_script_that_trains_on_an_engine_runs(name, environment, packed_shapes, tmp_path):
+    for module in (MODULES[name], "torchvision", *(["pydantic"] if name == "ray" else [])):  # Ray Train needs it
+        if not importlib.util.find_spec(module):
+            pytest.skip(f"the engine {name} is not installed: {module}")
+    code = (ROOT / f"docs/examples/train_{name}.py").read_text()
+    for old, new in (("/data/packed", str(packed_shapes("wds"))), ("Crop(224)", "Crop(32)")):
+        assert old in code
+        code = code.replace(old, new)
+    code = code.replace("builder.get", 'builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false").get')
+    (tmp_path / "script.py").write_text(code)
+    done = subprocess.run([sys.executable, "script.py"], env={**environment, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}, cwd=tmp_path,
+                          capture_output=True, text=True, check=False, timeout=500)  # fmt: skip
+    assert done.returncode == 0 and "2 workers: loss " in done.stdout + done.stderr, done.stderr[-5000:]

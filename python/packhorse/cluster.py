@@ -72,6 +72,8 @@ def pack(
     refused = [name for name in ("task", "finish", "dry_run") if options.get(name)]
     if refused:
         raise UsageError(f"{refused[0]}= cannot be given here", advice="the engine's tasks have it; packhorse.pack() takes it")
+    if packing.is_table(source):
+        raise UsageError("tables are not packed in tasks", os.fsdecode(source), "packhorse.from_parquet() packs them, on one machine")
     source, out = _everywhere(source), _everywhere(out)
     given: dict[str, Any] = {**options}
     given["jobs"] = given.get("jobs") or 1
@@ -131,6 +133,22 @@ class _Task:
     def name(self) -> str:
         return f"packhorse-{self.call}-{self.number}"
 
+    def attempt(self) -> Any:
+        """The report of this part; raises what packhorse raises."""
+        if self.version != version():
+            raise UnsupportedError(
+                f"this worker has packhorse {version()}, the driver {self.version}", advice="install one version everywhere"
+            )
+        if self.token and not os.path.exists(self.token):
+            raise NotFoundError(
+                "this worker does not see the disk on which the dataset is to be",
+                os.path.dirname(self.token),
+                "give a directory that all workers share, at the same path, or a bucket: s3://BUCKET/PLACE",
+            )
+        remote.adopt(dict(self.remote))
+        call = packing.verify if self.call == "verify" else _pack_here
+        return call(*self.arguments, **{**self.options, self.part: f"{self.number}/{self.count}"})
+
 
 @dataclass(frozen=True)
 class _Answer:
@@ -148,30 +166,12 @@ def _run(task: _Task) -> _Answer:
     """Runs in a worker. An error is an answer, too, so that no engine repeats what cannot succeed."""
     host = socket.gethostname()
     try:
-        return _Answer(host, task, _attempt(task, host))
+        return _Answer(host, task, task.attempt())
     except _ANOTHER_TRY_MAY_HELP:
         raise
     except Error as error:
         what = f"task {task.number}/{task.count} on {host}: {error.what}"
         return _Answer(host, task, None, type(error)(what, error.path, error.advice, error.key, error.code))
-
-
-def _attempt(task: _Task, host: str) -> Any:
-    if task.version != version():
-        raise UnsupportedError(
-            f"this worker has packhorse {version()}, the driver {task.version}", advice="install one version everywhere"
-        )
-    if task.token and not os.path.exists(task.token):
-        raise NotFoundError(
-            "this worker does not see the disk on which the dataset is to be",
-            os.path.dirname(task.token),
-            "give a directory that all workers share, at the same path, or a bucket: s3://BUCKET/PLACE",
-        )
-    remote.adopt(dict(task.remote))
-    options = {**task.options, task.part: f"{task.number}/{task.count}"}
-    if task.call == "verify":
-        return packing.verify(*task.arguments, **options)
-    return _pack_here(*task.arguments, **options)
 
 
 def _pack_here(source: str, out: str, **options: Any) -> PackReport:

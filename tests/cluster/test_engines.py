@@ -22,8 +22,11 @@ REPLACES_WORKERS = ["dask", "ray", "spark"]
 DIES_ONCE = """
 import os, signal
 import packhorse.packing as packing
+from packhorse.errors import NoSpaceError
 real = packing.pack
 def pack(source, out, **options):
+    if os.path.basename(out) == "full" and options.get("task"):
+        raise NoSpaceError("the disk is full", out)
     def die(done, total):
         try:
             os.unlink({file!r})
@@ -71,7 +74,7 @@ def drive(engine, environment, source, out, code=0, **more):
     done = subprocess.run(command(engine, "drive", arguments), env=environment, capture_output=True, text=True, check=False, timeout=300,
                           cwd=environment["HOME_OF_TEST"])  # fmt: skip
     assert done.returncode == code, done.stderr[-5000:]
-    return json.loads(done.stdout.splitlines()[-1]) if code == 0 else None
+    return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{"))) if code == 0 else None
 
 
 @pytest.fixture(name="engine", params=MODULES)
@@ -116,6 +119,13 @@ def test_the_bytes_are_those_of_one_run_though_a_worker_and_a_driver_die(engine,
     assert drive(name, environment, source, again, **place)["published"]
     assert tree(again) == tree(whole)
     assert not list(tmp_path.glob(".*")) and not list(tmp_path.glob("*.partial"))
+
+
+def test_what_no_try_can_do_is_said_by_name(engine, environment, cifar, tmp_path):
+    said = drive(engine[0], environment, cifar[0], tmp_path / "full", **engine[1])
+    assert said["error"] in ("NoSpaceError", "StorageError") and "the disk is full" in said["text"] and "\n\tat " not in said["text"]
+    said = drive(engine[0], environment, tmp_path / "none", tmp_path / "out", **engine[1])
+    assert said["error"] == "NotFoundError" and f"{tmp_path}/none" in said["text"] and "task " in said["text"]
 
 
 def test_workers_without_a_common_disk_pack_into_a_bucket(engine, environment, cifar, seaweed, tmp_path):

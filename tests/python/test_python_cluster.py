@@ -151,11 +151,12 @@ def test_a_worker_of_another_version_is_an_error(monkeypatch, tmp_path):
         ("slurm", {}, "choose one of: processes, ray, dask, spark, mpi"),
         ("processes", {"task": "0/2"}, "task= cannot be given here"),
         ("processes", {"tasks": 0}, "tasks=0"),
+        ("processes", {"source": "a.parquet"}, "from_parquet"),
     ],
 )
 def test_mistakes_are_said_before_anything_begins(engine, more, said, tmp_path):
     with pytest.raises(packhorse.errors.UsageError, match=".") as caught:
-        cluster.pack(SHAPES, tmp_path / "out", engine=engine, **more, **OPTIONS)
+        cluster.pack(more.pop("source", SHAPES), tmp_path / "out", engine=engine, **more, **OPTIONS)
     assert said in str(caught.value) and not os.listdir(tmp_path)
 
 

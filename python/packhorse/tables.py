@@ -247,12 +247,12 @@ def _open(arrow: Any, path: str) -> Any:
             raise CorruptError("this is no whole Parquet file", path, "fetch it again")
         if footer > _MOST_FOOTER:
             raise UnsupportedError(f"the footer has {footer} bytes; the limit is {_MOST_FOOTER}", path, "write larger row groups")
-        opened = arrow.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+        opened = arrow.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
     except FileNotFoundError as error:
         raise NotFoundError("there is no such file", path, "check the name") from error
     except Error:
         raise
-    except (OSError, ValueError) as error:
+    except Exception as error:  # pyarrow's say of damage, too, that they are OSErrors, but with no number
         if getattr(error, "errno", None):
             raise StorageError(f"cannot be read: {error}", path, "look at the disk") from error
         raise CorruptError(f"this is no sound Parquet file: {error}", path, "fetch it again") from error
@@ -267,16 +267,13 @@ def _rows(file: Any, path: str, columns: list[str]) -> Iterator[tuple[dict[str, 
     number = 0
     try:
         for group in range(file.num_row_groups):
-            about = file.metadata.row_group(group)
-            size = max((about.column(i).total_uncompressed_size for i in range(about.num_columns)), default=0)
+            size = file.metadata.row_group(group).total_byte_size  # to ask for its columns ends the process if they are encrypted
             at_once = min(max(_BYTES_AT_ONCE // max(size, 1), 1), _ROWS_AT_ONCE)
             for batch in file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False):
                 for row in batch.to_pylist():
                     yield row, f"{path}, row {number}"
                     number += 1
-    except (OSError, ValueError, NotImplementedError) as error:
-        if isinstance(error, Error):
-            raise
+    except Exception as error:  # pyarrow's, of many types: OSError, ArrowInvalid, OverflowError, ...
         raise CorruptError(f"the rows after {number} cannot be read: {error}", path, "fetch it again") from error
     if number != file.metadata.num_rows:
         raise CorruptError(f"{number} rows, where the file speaks of {file.metadata.num_rows}", path, "fetch it again")
@@ -517,7 +514,8 @@ def _write_split(described: Any, folder: str, rows_per_file: int) -> list[str]:
     written = []
     for part in range(count):
         written.append(f"data/{name}-{part:05}-of-{count:05}.parquet")
-        with parquet.ParquetWriter(os.path.join(folder, os.path.basename(written[-1])), schema, use_dictionary=False) as writer:
+        place = os.path.join(folder, os.path.basename(written[-1]))
+        with parquet.ParquetWriter(place, schema, use_dictionary=False, write_page_checksum=True) as writer:
             group: list[dict[str, Any]] = []
             held = 0
             for i in range(part * rows_per_file, min((part + 1) * rows_per_file, len(dataset))):

@@ -210,6 +210,41 @@ def test_hostile_files_are_refused(tmp_path, monkeypatch):
     assert os.listdir(".").count("out") == 0 and not any("partial" in name for name in os.listdir("."))
 
 
+def test_a_changed_page_is_noticed_where_the_file_has_checksums(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content = bytearray(write(tmp_path / "x.parquet", rows(), compression="none", write_page_checksum=True).read_bytes())
+    content[content.index(PICTURES[12][500:600])] ^= 1
+    (tmp_path / "x.parquet").write_bytes(content)
+    refused(CORRUPT, "cannot be read", "x.parquet")
+
+
+class Keys:
+    """Of encrypted files."""
+
+    def __new__(cls, _):
+        encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+        class Client(encryption.KmsClient):
+            def wrap_key(self, key, name):
+                return key.hex()
+
+            def unwrap_key(self, key, name):
+                return bytes.fromhex(key)
+
+        return Client()
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_encrypted_files_are_refused(plain, tmp_path, monkeypatch):
+    """pyarrow ends the process if it is asked for the metadata of an encrypted column."""
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+    monkeypatch.chdir(tmp_path)
+    how = encryption.EncryptionConfiguration("footer", column_keys={"column": ["label"]}, plaintext_footer=plain)
+    properties = encryption.CryptoFactory(Keys).file_encryption_properties(encryption.KmsConnectionConfig(), how)
+    write(tmp_path / "x.parquet", rows(), encryption_properties=properties)
+    refused(CORRUPT, "", "x.parquet")
+
+
 def test_options_are_those_of_the_writer_and_others_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "x.parquet", rows() + rows())

@@ -3,8 +3,6 @@
 It needs pyarrow; hf:// needs huggingface_hub. The extra `packhorse[hf]` names both.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import glob
 import hashlib
@@ -56,7 +54,7 @@ _OWN_OPTIONS = TableOptions.__annotations__.keys() - WriterOptions.__annotations
 
 
 @takes(TableOptions)
-def from_parquet(files: Files, out: Path, *, progress: Progress | None = None, **options: Unpack[TableOptions]) -> PackReport:
+def from_parquet(files: Files, out: Path, *, progress: Progress | None = None, **options: "Unpack[TableOptions]") -> PackReport:
     """Packs the images in Parquet files, as Hugging Face's datasets have them, unchanged. Rows are streamed into a Writer;
     then every image and label is read back and compared. An interrupted call starts over; what came from the Hub is kept.
 
@@ -88,7 +86,7 @@ def from_parquet(files: Files, out: Path, *, progress: Progress | None = None, *
 
 
 @takes(TableOptions)
-def from_datasets(dataset: Any, out: Path, *, progress: Progress | None = None, **options: Unpack[TableOptions]) -> PackReport:
+def from_datasets(dataset: Any, out: Path, *, progress: Progress | None = None, **options: "Unpack[TableOptions]") -> PackReport:
     """Packs a `datasets.Dataset`, or a `DatasetDict` as its splits, as from_parquet() does. Images that are files of this
     machine are read."""
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"": dataset}

@@ -49,6 +49,7 @@ from .pixel_steps import (
     TrivialAugmentWide,
 )
 from .remote import configure_remote, remote_counters
+from .tables import from_datasets, from_parquet, to_parquet
 from .targets import TargetRules, Targets
 from .writer import Writer
 
@@ -104,11 +105,14 @@ __all__ = [
     "copy",
     "errors",
     "export_index",
+    "from_datasets",
+    "from_parquet",
     "index",
     "inspect",
     "pack",
     "remote_counters",
     "reports",
+    "to_parquet",
     "unpack",
     "verify",
 ]

@@ -12,7 +12,7 @@ from . import remote
 from ._options import CheckOptions, IndexOptions, PackOptions, Path, VerifyOptions, takes
 from ._program import program
 from ._pytorch import place_bytes
-from .errors import RejectedError, UnsupportedError
+from .errors import RejectedError, UnsupportedError, UsageError
 from .reports import CheckReport, CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
 
 if TYPE_CHECKING:
@@ -55,7 +55,15 @@ def pack(
     progress       called with (done, total) samples in this thread; an exception of it stops the packing
 
     Too many rejects raise RejectedError, with the report in its attribute `report`. Ctrl-C, too, leaves the finished
-    shards in OUT.partial, where the same call goes on."""
+    shards in OUT.partial, where the same call goes on.
+
+    A `.parquet` file, a pattern of them, or hf://datasets/OWNER/NAME is packed by from_parquet()."""
+    if is_table(source):
+        from .tables import from_parquet  # noqa: PLC0415: it reads with pyarrow
+
+        if log is not None:
+            raise UsageError("log= is not written for tables", advice="leave it out; the report has the rejects")
+        return from_parquet(source, out, progress=progress, **options)  # type: ignore[misc, arg-type]
     result = _native(source, out).pack(place_bytes(source), place_bytes(out), options, _bytes(log), progress)
     return _packed(result, source, expected=not options.get("dry_run") and options.get("task") is None)
 
@@ -108,7 +116,7 @@ def check(
     select    only findings whose codes begin so: ["PH5"]; `ignore`: all but those
     examples  of each finding; 0 = all"""
     codes = [[given] if isinstance(given, str) else list(given) for given in (select, ignore)]
-    text = _native(source).check(os.fsencode(source), decode, *codes, examples, options, progress)
+    text = _native(source).check(place_bytes(source), decode, *codes, examples, options, progress)
     return CheckReport.of(json.loads(text))
 
 
@@ -168,6 +176,12 @@ def export_index(
     """Writes the indexes that DALI, wids and timm expect beside tar shards, as `packhorse export-index` does."""
     text = _native().export_index(place_bytes(dataset), _bytes(output), dali_version, jobs)
     return ExportReport.of(json.loads(text))
+
+
+def is_table(source: Path) -> bool:
+    """Whether a source is one of Parquet files, which tables.py reads."""
+    text = os.fsdecode(source)
+    return text.startswith("hf://") or text.endswith(".parquet")
 
 
 def _native(*places: Path | None):

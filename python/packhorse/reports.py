@@ -260,3 +260,12 @@ class ExportReport(_Report):
         names = [one.name for one in dataclasses.fields(ExportedFiles)]
         made = [ExportedFiles(**{name: one[name] for name in names}) for one in json.get("datasets", [json])]
         return super().of(json, datasets=made, **more)
+
+
+@dataclass(frozen=True, repr=False)
+class ParquetReport(_Report):
+    """What to_parquet() wrote: `files`, by their places in the dataset; `upload`, the command that sends it to the Hub."""
+
+    files: list[str]
+    samples: int
+    upload: str

@@ -171,3 +171,11 @@ def test_the_tables_of_the_decoders_are_those_of_their_page():
         works = [re.findall(r"^\| ([^|]+) \|", text, re.M) for text in (made, shown)]
         assert heads(made) == heads(shown)[: len(heads(made))] and works[0] == works[1][: len(works[0])]
         assert "| 2.00 | 2.00 |" in made and "| 1.50 |" in made
+
+
+def test_what_engines_add_is_measured(tmp_path):
+    command = [sys.executable, ROOT / "bench/cluster", "processes", "--tasks", "8", "--ms", "1", "--json", tmp_path / "out.json"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(BIN.parent / "python")}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and re.search(r"^\| processes \| \d+ \| [\d.]+ \| [\d.]+ \|", done.stdout, re.M), done.stdout + done.stderr
+    (row,) = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert row["seconds"] > row["ideal_s"] and row["engine"] == "processes"

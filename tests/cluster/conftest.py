@@ -1,12 +1,14 @@
-"""A Slurm of the tests' own, started once."""
+"""A Slurm of the tests' own, and an S3 server, each started once."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "remote")]
 
+import servers  # noqa: E402
 from slurm import Missing, Slurm  # noqa: E402
 
 
@@ -17,3 +19,12 @@ def slurm_fixture(tmp_path_factory):
             yield slurm
     except Missing as missing:
         pytest.skip(f"no Slurm of one's own: {missing}")
+
+
+@pytest.fixture(scope="session", name="seaweed")
+def seaweed_fixture(tmp_path_factory):
+    try:
+        with servers.Seaweed(tmp_path_factory.mktemp("seaweed")) as server:
+            yield server
+    except servers.Missing as missing:
+        pytest.skip(str(missing))

@@ -102,3 +102,28 @@ def test_the_pods_train_together_and_go_on_when_one_was_lost(packed_shapes, tmp_
     said = [one_pod.communicate()[1] for one_pod in again]
     assert [one_pod.returncode for one_pod in again] == [0] * processes, said
     assert "epoch 3/3" in said[0] and "epoch 1/3" not in said[0]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_pods_of_kubeflow_are_valid(version):
+    """Its own kind is no part of Kubernetes: what is checked are its pods."""
+    for replicas in kubeflow().values():
+        document = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "x"}, "template": replicas["template"]}
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+def kubeflow():
+    (job,) = yaml.safe_load_all((CLUSTER / "train_pytorchjob.yaml").read_text())
+    assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v1", "PyTorchJob")
+    return job["spec"]["pytorchReplicaSpecs"]
+
+
+@pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+def test_the_pods_of_kubeflow_train_together(packed_shapes, tmp_path):
+    operator = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports()), "WORLD_SIZE": "2"}
+    places = {"DATA": str(packed_shapes("wds")), "RUN": str(tmp_path / "run"),
+              "OPTIONS": "--arch smallnet --batch-size 16 --epochs 1 --device cpu --workers 1 --timeout 60"}  # fmt: skip
+    pods = [run_as_pod({"spec": {"template": replicas["template"]}}, {}, 0, **operator, **places, RANK=str(rank))
+            for rank, replicas in enumerate(kubeflow().values())]  # fmt: skip
+    said = [one.communicate()[1] for one in pods]
+    assert [one.returncode for one in pods] == [0, 0] and "epoch 1/1" in said[0], said

@@ -104,6 +104,23 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
     assert len(seen) == 120
 
 
+def test_a_node_that_leaves_in_mid_epoch_costs_and_repeats_no_sample(packed):
+    def take(world, batches, state=None):
+        """The samples that all ranks take, and their state after that."""
+        ranks = [loader(packed, 5, rank=rank, world_size=world, drop_last=True) for rank in range(world)]
+        for rank in ranks if state else ():
+            rank.load_state_dict(state)
+        runs = [iter(rank) for rank in ranks]
+        taken = [sample for run in runs for _ in range(batches) for sample in next(run).samples]
+        (same,) = {str(rank.state_dict()) for rank in ranks}
+        return taken, ranks[0].state_dict()
+
+    before, state = take(4, 2)
+    between, state = take(3, 4, state)
+    after, state = take(2, 2, state)
+    assert sorted(before + between + after) == list(range(120)) and state["epoch"] == 1
+
+
 def state_of(packed, epoch):
     return {"seed": 3, "epoch": epoch, "done": 0, "order": "global", "data": packhorse.Dataset(packed).id}
 

@@ -77,7 +77,7 @@ def noted(place):
 
 def test_every_script_of_the_page_is_run():
     assert sorted(SCRIPTS) == sorted(
-        ["train.py", "train_ddp.py", "train_lightning.py", "train_timm.py", "train_detection.py", "from_packed.py", "to_folders.py"]
+        ["train.py", "train_ddp.py", "train_lightning.py", "train_timm.py", "train_detection.py", "from_packed.py"]
     )
 
 
@@ -151,16 +151,3 @@ def test_hugging_face_in(place):
     pytest.importorskip("datasets", reason="datasets is not installed")
     lines = run(place, "from_packed.py").splitlines()
     assert [line.split()[:2] for line in lines] == [["train", "120"], ["val", "36"]]
-
-
-def test_hugging_face_out(place):
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    dataset = packhorse.Dataset(place / "packed", split="val", image="bytes")
-    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=dataset.classes)})
-    rows = {"image": [{"bytes": content, "path": None} for content, _ in dataset], "label": dataset.targets}
-    datasets.Dataset.from_dict(rows, features=features).save_to_disk(place / "rows")
-    run(place, "to_folders.py")
-    pack(place / "folders", place / "packed-rows", "--format", "wds")
-    again = packhorse.Dataset(place / "packed-rows", image="bytes")
-    named = [sorted((content, d.classes[label]) for content, label in d) for d in (dataset, again)]
-    assert named[0] == named[1]

@@ -1,13 +1,12 @@
 """The scripts of docs/containers.md for files that packhorse does not read."""
 
 import io
-import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from python_support import ROOT, SHAPES, listed, pack, paths
+from python_support import ROOT, listed, pack
 
 pytestmark = pytest.mark.thorough
 
@@ -37,30 +36,3 @@ def test_chunked_hdf5_with_labels_in_a_file_of_their_own(tmp_path):
             shard.seek(s["offset"])
             stored = np.asarray(image.open(io.BytesIO(shard.read(s["bytes"]))))
         assert s["label"] == labels[number].item() and np.array_equal(stored, pixels[number])
-
-
-def test_parquet_as_the_hub_stores_images(tmp_path):
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    names = ["no", "maybe", "yes"]
-    pictures = sorted(SHAPES.rglob("*.jpg"))[:30]
-    rows = [{"image": {"bytes": p.read_bytes(), "path": p.name}, "label": i % 3} for i, p in enumerate(pictures)]
-    features = {"image": {"_type": "Image"}, "label": {"names": names, "_type": "ClassLabel"}}
-    schema = arrow.schema(
-        [("image", arrow.struct([("bytes", arrow.binary()), ("path", arrow.string())])), ("label", arrow.int64())],
-        {"huggingface": json.dumps({"info": {"features": features}})},
-    )
-    files = {"train-00000-of-00002": rows[:10], "train-00001-of-00002": rows[10:20], "test-00000-of-00001": rows[20:]}
-    (tmp_path / "data").mkdir()
-    for name, part in files.items():
-        parquet.write_table(arrow.Table.from_pylist(part, schema), tmp_path / f"data/{name}.parquet")
-    run_recipe("parquet_to_folders.py", tmp_path, *(f"data/{name}.parquet" for name in files))
-    pack(tmp_path / "images", tmp_path / "out", "--format", "wds")
-    for split, wanted in (("train", rows[:20]), ("test", rows[20:])):
-        assert len(paths(tmp_path / "out" / split)) == len(wanted)
-        stored = {}
-        for s in listed(tmp_path / "out" / split):
-            with open(tmp_path / "out" / split / s["shard"], "rb") as shard:
-                shard.seek(s["offset"])
-                stored[shard.read(s["bytes"])] = s["path"].split("/")[0]
-        assert stored == {row["image"]["bytes"]: names[row["label"]] for row in wanted}

@@ -116,7 +116,9 @@ constexpr std::string_view kHdf5Advice =
     "where an image's bytes lie together, adopt the file: packhorse index; else save its arrays as "
     ".npy files: docs/containers.md, Arrays, has the lines";
 constexpr std::string_view kParquetAdvice =
-    "write its images to class folders, and pack those: docs/containers.md, Parquet, has the lines";
+    "pack it from Python, packhorse.from_parquet(FILE, OUT): docs/containers.md has the lines";
+constexpr std::string_view kArrowAdvice =
+    "pack it from Python, packhorse.from_datasets(datasets.load_from_disk(FOLDER), OUT)";
 constexpr std::string_view kAdoptAdvice =
     "adopt it: `packhorse index` with its folder makes it a dataset without rewriting it";
 constexpr std::string_view kFoldersAdvice = "write its images to class folders, and pack those";
@@ -134,7 +136,7 @@ bool never(const Head&) { return false; }
 constexpr std::array kUnread = {
     Unread{"Parquet, which packhorse does not read", kParquetAdvice,
            [](std::string_view name) { return name.ends_with(".parquet"); }, is_parquet},
-    Unread{"Arrow, which packhorse does not read", kParquetAdvice,
+    Unread{"Arrow, which packhorse does not read", kArrowAdvice,
            [](std::string_view name) { return name.ends_with(".arrow"); }, is_arrow},
     Unread{"HDF5, which is no source", kHdf5Advice,
            [](std::string_view name) {

@@ -180,7 +180,7 @@ def export_index(
 
 def is_table(source: Path) -> bool:
     """Whether a source is one of Parquet files, which tables.py reads."""
-    text = os.fsdecode(source)
+    text = os.fsdecode(place_bytes(source))
     return text.startswith("hf://") or text.endswith(".parquet")
 
 

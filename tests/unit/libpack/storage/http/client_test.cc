@@ -193,9 +193,9 @@ TEST_CASE("http client: a server that sends a byte now and then is given up") {
   ScriptedServer server([](const ServerRequest&) -> ServerReply {
     return {"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", Then::kTrickle};
   });
-  StorageOptions options = quick(0);
-  options.stall = milliseconds(100);
-  options.connect = milliseconds(100);
+  StorageOptions options = quick(0);  // far longer than a byte takes to come on a busy machine
+  options.stall = milliseconds(250);
+  options.connect = milliseconds(1000);
   HttpClient client(options);
   const Error error = error_of(client, get(server));
   CHECK(error.kind() == ErrorKind::kIo);

@@ -90,7 +90,7 @@ def path_text(given: Any) -> str:
 
 
 def _answer(given: Any, answers: Iterable[tuple[tuple[str, ...], str]]) -> str:
-    names = ("datasets",) if isinstance(given, (list, tuple)) else dir(given)
+    names = dir(given)
     for attributes, answer in answers:
         if all(name in names for name in attributes):
             return f": {answer.format(root=getattr(given, 'root', ''), name=type(given).__name__.lower())}"

@@ -20,7 +20,8 @@ class Columns(Mapping):
     height (of the stored image) and member. A column is made when it is first asked for."""
 
     def __init__(self, native: Any):
-        self._native, self._made = native, {}
+        self._native = native
+        self._made: dict[str, NDArray[Any]] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         import numpy  # noqa: PLC0415

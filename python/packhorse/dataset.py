@@ -70,9 +70,9 @@ class Dataset:
     ):
         if not isinstance(split, str):
             raise TypeError(f"split={split!r}: give the name of a split")
-        self.members = [_member(one, split) for one in path] if isinstance(path, (list, tuple)) else []
+        self.members: list[Dataset] = [_member(one, split) for one in path] if isinstance(path, (list, tuple)) else []
         """The datasets that it was made of."""
-        self.path = ", ".join(member.path for member in self.members) or _pytorch.path_text(path)
+        self.path: str = ", ".join(member.path for member in self.members) or _pytorch.path_text(path)
         self.split, self.image, self._join_classes = split, image, join_classes
         if not join_classes and not self.members:
             raise ValueError("join_classes is about a list of datasets")
@@ -105,7 +105,7 @@ class Dataset:
 
     def _open(self) -> None:
         if self.members:
-            self._native = _reader.Dataset.concat([member._native for member in self.members], self._join_classes)
+            self._native: Any = _reader.Dataset.concat([member._native for member in self.members], self._join_classes)
         else:
             remote.prepare(self.path, _reader)
             self._native = _reader.Dataset.open(os.fsencode(self.path), self.split)

@@ -319,7 +319,7 @@ class Loader(Generic[Delivers]):
             this.done, this.left = batch._done, this.left - 1
             yield delivered
 
-    def _next(self, this: _Pass) -> Batch | TargetBatch | None:
+    def _next(self, this: _Pass) -> Batch | TargetBatch | ViewsBatch | None:
         if this.left <= 0:
             return None
         self._native.check()  # before a lock that may be another process's

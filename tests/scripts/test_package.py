@@ -13,7 +13,7 @@ from python_support import BIN, PACKHORSE, ROOT, SHAPES, TRAIN
 BUILD = BIN.parent
 NAMES = ["packhorse", "libpackhorse-dev", *(["packhorse-train"] if TRAIN.exists() else [])]
 SUBCOMMANDS = [
-    "bench", "cache", "copy", "diff", "duplicates", "export-index", "index", "inspect", "pack", "repair", "stats", "unpack"
+    "bench", "cache", "check", "copy", "diff", "duplicates", "export-index", "index", "inspect", "pack", "repair", "stats", "unpack"
 ]  # fmt: skip
 TRAINS = ["detect", "eval", "export", "fit", "measure", "predict", "sweep"]
 

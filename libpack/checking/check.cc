@@ -85,7 +85,7 @@ class Checker {
     list.stop = current_stop();
     list.exclude = packing_.select.exclude;
     source_ = open_source(path_, packing_.source_kind, list);
-    report_.taken_for = kind_of();
+    report_.taken_for = source_->opened_as;
     listing_ = list_source(*source_, list);
     if (!packing_.select.empty())
       select(*source_, listing_, packing_.select, progress_, current_stop());
@@ -99,13 +99,6 @@ class Checker {
   bool exists() const {
     std::error_code ignored;
     return is_url(path_.native()) || fs::exists(path_, ignored);
-  }
-
-  std::string kind_of() const {
-    if (!packing_.source_kind.empty()) return packing_.source_kind;
-    for (const SourceKind& kind : all_sources())
-      if (is_source(kind, path_)) return std::string(kind.name);
-    return {};
   }
 
   void look_at_all() {
@@ -199,8 +192,10 @@ class Checker {
       if (error != std::errc() || end != name.data() + name.size()) return;
       values.push_back(value);
     }
+    std::vector<long> in_order = values;
+    std::ranges::sort(in_order);
     for (std::size_t label = 0; label < values.size(); ++label)
-      if (values[label] != static_cast<long>(label) && values.front() == 0)
+      if (values[label] != in_order[label])
         log_.add("PH407", class_name(label), "its label is " + std::to_string(label));
   }
 
@@ -308,7 +303,11 @@ class Checker {
     }
   }
 
-  void add_copies(const std::vector<SeenSample>& group) {
+  /// Of files with one hash, those that have the bytes of the first.
+  void add_copies(std::vector<SeenSample> group) {
+    const std::vector<std::byte> bytes = bytes_of(group.front());
+    std::erase_if(group, [&](const SeenSample& one) { return bytes_of(one) != bytes; });
+    if (group.size() < 2) return;
     bool splits = false, classes = false;
     const auto label_of = [&](const SeenSample& one) {
       return listing_.splits[one.split].entries.label_of(one.entry);
@@ -355,20 +354,18 @@ class Checker {
   /// Returns whether it is one.
   bool add_likeness(const SeenPicture& a, const SeenPicture& b) {
     if (a.split == b.split || std::popcount(a.hashes.steepness ^ b.hashes.steepness) > kLikeness ||
-        is_copy(a, b))
+        bytes_of(a) == bytes_of(b))
       return false;
     log_.add("PH502", shown_path(listing_.splits[a.split], a.entry),
              "~ " + shown_path(listing_.splits[b.split], b.entry));
     return true;
   }
 
-  bool is_copy(const SeenPicture& a, const SeenPicture& b) const {
-    const auto bytes_of = [&](const SeenPicture& one) {
-      Input input;
-      source_->read(listing_.splits[one.split], one.entry, input);
-      return std::move(input.bytes);
-    };
-    return bytes_of(a) == bytes_of(b);
+  std::vector<std::byte> bytes_of(const auto& one) const {
+    obey_stop();
+    Input input;
+    source_->read(listing_.splits[one.split], one.entry, input);
+    return std::move(input.bytes);
   }
 
   void look_at_object_classes() {

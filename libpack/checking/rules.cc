@@ -106,8 +106,8 @@ constexpr CheckRule kRules[] = {
      "add images, or merge or leave out the class"},
     {"PH406", kWarning, "doubt about classes without images", "doubts about classes without images",
      "The model has an output that nothing trains.", "delete the folder, or add images"},
-    {"PH407", kWarning, "class is called by a number that is not its label",
-     "classes are called by numbers that are not their labels",
+    {"PH407", kWarning, "class is called by a number, and is not numbered in that order",
+     "classes are called by numbers, and are not numbered in that order",
      "Classes are numbered in byte order, as in torchvision: '10' comes before '2'. Code that "
      "takes "
      "the folder's name for the label is wrong.",

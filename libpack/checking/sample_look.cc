@@ -179,11 +179,10 @@ void SampleLook::look_at_image(const std::string& path) {
   const ImageKind promised = kind_of_extension(path);
   if (promised != ImageKind::kUnknown && promised != image.kind)
     log_.add("PH120", path, "it is " + std::string(name_of(image.kind)));
-  const ProbeResult probe = probe_image(item_.stored, options_.limits.of_packed());
-  if (!probe.info || options_.limits.bands) return;
-  if (probe.layout.bits == 16) log_.add("PH202", path);
-  if (probe.layout.alpha != Alpha::kNone) log_.add("PH203", path);
-  if (probe.layout.model == ColourModel::kCmyk) log_.add("PH204", path);
+  if (options_.limits.bands) return;
+  if (item_.layout.bits == 16) log_.add("PH202", path);
+  if (item_.layout.alpha != Alpha::kNone) log_.add("PH203", path);
+  if (item_.layout.model == ColourModel::kCmyk) log_.add("PH204", path);
 }
 
 void SampleLook::look_at_objects(const std::string& path) {

@@ -77,6 +77,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     return;
   }
   item.image = *probe.info;
+  item.layout = probe.layout;
   bool decoding = false;
   try {
     const MaskSize size = {item.image.height, item.image.width};

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codecs/image_header.h"
 #include "packhorse/dataset/sample.h"
 #include "packhorse/packing/pack.h"
 #include "sources/source.h"
@@ -21,6 +22,7 @@ struct PackItem {
   Problem problem;          ///< why it is rejected; empty: it is not rejected
   bool may_change = false;  ///< rejected because of the file system, not of its bytes
   ImageInfo image;
+  PixelLayout layout;                       ///< of a source's image that is a file
   Bytes stored;                             ///< the image as it will be stored
   std::vector<Field> fields;                ///< views into `input`, `record` and `made`
   std::uint64_t hash = 0;                   ///< xxh3 of `stored`

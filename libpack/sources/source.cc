@@ -190,19 +190,28 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<Source> with_kind(std::unique_ptr<Source> source, std::string_view kind) {
+  source->opened_as = kind;
+  return source;
+}
+
+}  // namespace
+
 std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named,
                                     const ListOptions& options) {
   const auto data = options.targets.data_yaml();
   if (is_url(path.native()) && data)
     throw Error(ErrorKind::kUnsupported, "a data.yaml of YOLO names files on a disk", path,
                 "copy the source to a disk, or mount it");
-  if (is_url(path.native())) return objects::open(path, named);
+  if (is_url(path.native())) return with_kind(objects::open(path, named), "url");
   if (data) {
     if (!named.empty() && named != kYoloSource.name)
       throw Error(ErrorKind::kUsage,
                   "a data.yaml of YOLO says which files are read, whatever the kind of source",
                   path, "leave out `source_kind=`");
-    return yolo::open(path, *data);
+    return with_kind(yolo::open(path, *data), kYoloSource.name);
   }
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
@@ -224,7 +233,7 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
             ErrorKind::kUsage,
             "`key_dot=` says where the keys in WebDataset shards end, and the source is none", path,
             "leave it out, or give `source_kind=webdataset`");
-      return kind.open(path);
+      return with_kind(kind.open(path), kind.name);
     }
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
     names.emplace_back(kind.name);

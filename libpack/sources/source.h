@@ -25,6 +25,8 @@ namespace packhorse {
 class Source {
  public:
   virtual ~Source() = default;
+  /// The name of its SourceKind, or "url"; set by open_source().
+  std::string_view opened_as = {};
   /// Lists everything, in an order that depends only on the source's content. Called once. Throws
   /// Error(kNotFound) when there is nothing to pack, Error(kUsage) when a class is not in
   /// `options.classes`.

@@ -74,7 +74,7 @@ struct CheckFinding {
 };
 
 struct CheckReport {
-  std::string taken_for;  ///< a name of all_sources(); empty if it could not be opened
+  std::string taken_for;  ///< a name of all_sources(), or "url"; empty if it was not opened
   std::string detected;   ///< what its layout alone shows
   struct Split {
     std::string split;

@@ -16,8 +16,7 @@
 #include "packhorse/base/error.h"
 
 /// The values of a table's rows, each made of a member as a type: PACKHORSE_MEMBER(name).
-#define PACKHORSE_MEMBER(path) \
-  [](auto& options) -> auto& { return options.path; }
+#define PACKHORSE_MEMBER(path) ([](auto& options) -> auto& { return options.path; })
 
 namespace packhorse::option_values {
 

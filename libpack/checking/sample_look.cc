@@ -121,8 +121,7 @@ void SampleTotals::add(const SampleTotals& other) {
 
 SampleLook::SampleLook(const Source& source, const Listing& listing, std::uint32_t split,
                        const PackOptions& options, FindingLog& log)
-    : listing_(listing),
-      split_number_(split),
+    : split_number_(split),
       split_(listing.splits[split]),
       options_(options),
       log_(log),

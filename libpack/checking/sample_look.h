@@ -54,7 +54,6 @@ class SampleLook {
   void look_at_objects(const std::string& path);
   void look_at_pixels(const std::string& path, std::size_t entry);
 
-  const Listing& listing_;
   const std::uint32_t split_number_;
   const SplitListing& split_;
   const PackOptions& options_;

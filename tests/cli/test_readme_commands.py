@@ -19,18 +19,19 @@ NAMED_ONLY = ("scripts/", "./scripts/", "cmake ", "ctest ", "sudo ", "cd ", "git
 
 def session(page):
     """(command, lines printed) for each line of the page's console blocks that begins with `$ `."""
-    steps = []
-    for block in BLOCK.findall(page.read_text()):
-        steps_before = len(steps)
-        lines = block.splitlines()
-        while lines:
-            line = lines.pop(0)
-            if line.startswith("$ "):
-                while line.endswith("\\") and lines:
-                    line = line[:-1] + lines.pop(0).removeprefix(">")
-                steps.append((line[2:], []))
-            elif len(steps) > steps_before:
-                steps[-1][1].append(line)
+    return [step for block in BLOCK.findall(page.read_text()) for step in steps_of(block)]
+
+
+def steps_of(block):
+    steps, lines = [], block.splitlines()
+    while lines:
+        line = lines.pop(0)
+        if line.startswith("$ "):
+            while line.endswith("\\") and lines:
+                line = line[:-1] + lines.pop(0).removeprefix(">")
+            steps.append((line[2:], []))
+        elif steps:
+            steps[-1][1].append(line)
     return steps
 
 

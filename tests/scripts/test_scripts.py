@@ -14,6 +14,7 @@ import zipfile
 import pytest
 import touched
 from python_support import BIN, ROOT, SHAPES, TRAIN, make_source, put
+from test_readme_commands import BLOCK, check_printed, steps_of
 
 SCRIPTS = ["bundle", "demo", "package", "test", "test_aarch64", "test_bare", "test_package", "train_from_shards", "setup", "wheel", "wheel_libraries"]
 
@@ -78,7 +79,7 @@ def test_another_machine_gets_only_a_reader():
 
 @pytest.fixture(name="tree")
 def tree_fixture(tmp_path):
-    """A root with the two scripts, our programs, some of our pictures, and stand-ins for scripts/setup and cmake."""
+    """A root with the two scripts, our programs and pictures, and stand-ins for scripts/setup and cmake."""
     root = tmp_path / "root"
     for name in ("scripts", "build"):
         (root / name).mkdir(parents=True)
@@ -87,9 +88,7 @@ def tree_fixture(tmp_path):
     (root / "scripts/plot").symlink_to(ROOT / "scripts/plot")
     (root / ".venv").symlink_to(ROOT / ".venv")
     (root / "build/release").symlink_to(BIN.parent)
-    for folder in SHAPES.glob("*/*/"):
-        for path in sorted(folder.glob("*.jpg"))[:8]:
-            put(root / "samples/shapes" / path.relative_to(SHAPES), path.read_bytes())
+    shutil.copytree(SHAPES, root / "samples/shapes")
     put_program(root / "scripts/setup", "echo set up")
     put_program(root / "bin/cmake", '[ $1 = --preset ] || { echo "[1/10] a"; echo "[5/10] b"; echo "cmake $*" >&2; }')
     return root
@@ -102,13 +101,14 @@ def in_tree(tree, *command, **environment):
 
 @needs_trainer
 def test_demo_runs_what_its_page_shows_and_ends_with_what_packing_gains(tree):
-    done = in_tree(tree, "demo")
-    assert done.returncode == 0, done.stderr
-    assert "cmake --build --preset release --target packhorse packhorse-train" in done.stderr
-    assert done.stdout.startswith("set up\ndemo: building") and "\ndemo: built 5 of 10\n" in done.stdout
-    page, _, _ = (ROOT / "docs/demo.md").read_text().partition("\n## ")
-    printed, shown = (re.findall(r"^\$ .*", text, re.M) for text in (done.stdout, page))
-    assert printed == shown and len(shown) >= 12
+    done = run("bash", "-c", "scripts/demo 2>&1", cwd=tree, PATH=f"{tree}/bin:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stdout
+    assert "cmake --build --preset release --target packhorse packhorse-train" in done.stdout
+    assert done.stdout.startswith("set up\ndemo: building") and "demo: built 5 of 10\n" in done.stdout
+    printed, shown = steps_of(done.stdout), steps_of(BLOCK.findall((ROOT / "docs/demo.md").read_text())[0])
+    assert [command for command, _ in printed] == [command for command, _ in shown] and len(shown) >= 12
+    for (command, lines), (_, expected) in zip(printed, shown, strict=True):
+        check_printed(command, "\n".join(lines), expected)
     assert done.stdout.count("ok: ") == 4
     lines = done.stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if re.match(r"images/s +read +read\+decode +training +waiting", line))

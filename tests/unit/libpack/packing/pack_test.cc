@@ -336,6 +336,7 @@ TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is
 TEST_CASE(
     "pack: the estimate of the space is enough, and not many times too much for small samples") {
   for (const std::size_t bytes : {0u, 300u, 1000u, 1001u, 3000u}) {
+    if (test::kEvery > 1 && bytes != 300) continue;
     const TemporaryDirectory directory;
     for (int i = 0; i < 2000; ++i)
       put(directory / ("in/c" + std::to_string(i % 2) + "/" + std::to_string(i) + ".pgm"),

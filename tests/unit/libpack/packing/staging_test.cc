@@ -161,6 +161,7 @@ TEST_CASE(
     "pack: a receipt without one of its fields, or with another in its place, is not believed") {
   for (const std::string field : {"version", "inputs", "samples", "bytes", "index_bytes", "sha256",
                                   "index_sha256", "bytes_in", "may_change", "notes", "rejects"}) {
+    if (test::kEvery > 1 && field != "sha256") continue;
     for (const bool gone : {true, false}) {
       CAPTURE(field);
       CAPTURE(gone);

@@ -98,6 +98,7 @@ TEST_CASE("verify: a flipped byte in any file is found in full, with the file's 
       const std::uint64_t size = fs::file_size(packed.path / file);
       for (const std::uint64_t offset :
            {std::uint64_t{0}, size / 5, size / 3, size / 2, 2 * size / 3, size - 1}) {
+        if (test::kEvery > 1 && offset != size / 2) continue;
         CAPTURE(file);
         CAPTURE(offset);
         flip_byte(packed.path / file, offset);

@@ -11,6 +11,7 @@
 #include "order/order.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/dataset_views.h"
+#include "support/support.h"
 #include "unit/reader/order/classes.h"
 #include "unit/reader/order/samples.h"
 
@@ -170,7 +171,9 @@ TEST_CASE("sampler: weights of samples are frequencies, with zeros and rounding"
   std::vector<double> weights(997);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<double>(i * i % 17);
   const std::vector<Draw> draws =
-      draws_of(dataset, {.by = By::kSamples, .weights = of(weights), .num_samples = 1'000'000});
+      draws_of(dataset, {.by = By::kSamples,
+                         .weights = of(weights),
+                         .num_samples = 1'000'000 / packhorse::test::kEvery});
   std::vector<double> counts(997);
   for (const Draw& draw : draws) ++counts[draw.sample];
   CHECK(chi2(counts, weights) < chi2_limit(997));

@@ -25,8 +25,8 @@ std::string command_of(const std::string& job) { return job.substr(0, job.find('
 /// Writes the job's name; of tasks that start at the same time, one writes it for all.
 void name_job(const fs::path& file, const std::string& job) {
   const fs::path made = temporary_name(file);
-  write_file(made, as_bytes(job));
   try {
+    write_file(made, as_bytes(job));
     rename_no_replace(made, file);
   } catch (const Error& error) {
     remove_tree(made);

@@ -153,6 +153,9 @@ def crashed_in(done):
     if done.returncode >= 0 and done.returncode != 255:
         return None
     frames = [line.split(": ")[1] for line in done.stderr.decode(errors="replace").splitlines() if line.startswith(FRAME)]
+    if done.returncode < 0:  # before the C library's frame of the signal stand those of handlers, also of ours for SIGBUS
+        while frames and not Path(frames[0]).name.startswith("libc.so"):
+            frames.pop(0)
     own = [name for frame in frames if not (name := Path(frame.split("(")[0]).name).startswith(C_LIBRARY)]
     inner = own[0].split(".so")[0] if own else None
     return inner if inner in CRASHING and all(name.startswith(inner + ".so") for name in own[: CRASHING[inner]]) else None

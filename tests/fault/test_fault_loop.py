@@ -49,6 +49,8 @@ def check(scratch, only, stride, refused=0, killed=0):
     [
         ("pack-wds pack-lmdb pack-hdf5 pack-overwrite unpack index-overwrite repair write fsync rename", 53, 8, 0),
         ("pack-wds pack-lmdb pack-hdf5 pack-overwrite unpack index-overwrite repair change KILL TORN", 53, 0, 8),
+        # A task that cannot name its work leaves nothing.
+        ("pack-task fsync ENOSPC", 1, 8, 0),
     ],
 )
 def test_a_few_faults_and_kills_leave_the_old_or_the_new_state(scratch, only, stride, refused, killed):

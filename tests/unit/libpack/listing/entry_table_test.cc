@@ -113,13 +113,15 @@ TEST_CASE("entry table: new labels, and entries without one dropped") {
 
 namespace {
 
-constexpr std::uint64_t kMany = 100'000;  // in 25 blocks
+constexpr std::uint64_t kShare = test::kEvery == 1 ? 1 : 5;
+constexpr std::uint64_t kMany = 100'000 / kShare;                   // in 25 blocks, or 5
+constexpr std::uint64_t kHalf = (std::uint64_t{6} << 20) / kShare;  // bytes: less than kMany take
 
 /// Nothing in memory but the last block, all in memory, and something between.
 std::vector<std::shared_ptr<EntryMemory>> memories() {
   std::vector<std::shared_ptr<EntryMemory>> all = {nullptr};
-  for (const std::uint64_t mib : {0u, 6u, 1000u})
-    all.push_back(std::make_shared<EntryMemory>(mib << 20, std::filesystem::path()));
+  for (const std::uint64_t bytes : {std::uint64_t{0}, kHalf, std::uint64_t{1000} << 20})
+    all.push_back(std::make_shared<EntryMemory>(bytes, std::filesystem::path()));
   return all;
 }
 
@@ -264,7 +266,7 @@ TEST_CASE("entry table: many threads read what lies in a file") {
 }
 
 TEST_CASE("entry table: the memory is given back, and the disk what is no longer held") {
-  const auto memory = std::make_shared<EntryMemory>(6u << 20, std::filesystem::path());
+  const auto memory = std::make_shared<EntryMemory>(kHalf, std::filesystem::path());
   for (int time = 0; time < 5; ++time) {
     EntryTable table = table_of(made_list(kMany / 2), memory);
     CHECK(table.in_file() == false);  // what the last one took is free again

@@ -15,7 +15,7 @@
 #include "loader/batch_mixer.h"
 #include "loader/latency.h"
 #include "loader/ring.h"
-#include "loader/sample_maker.h"
+#include "loader/sample_producer.h"
 #include "loader/slot_pool.h"
 #include "loader/storage_prefetcher.h"
 #include "loader/targets_reader.h"
@@ -31,54 +31,6 @@ namespace {
 constexpr double kInMemory = 0.99;  // with this share in memory, prefetching only costs time
 
 using Clock = std::chrono::steady_clock;
-
-/// One producer's tools and counters. It has its own cache lines because counters are written for
-/// every sample.
-struct alignas(kCacheLine) Producer {
-  Producer(const SampleMaker::Shared& shared, SampleMaker::ReplaceBeside replace_beside)
-      : maker(shared, std::move(replace_beside)) {}
-  SampleMaker maker;
-  std::exception_ptr error;  ///< the error of the sample that failed last
-  std::atomic<std::uint64_t> samples{0}, wait_ns{0};
-};
-
-/// The exception being handled, as an error that names the sample.
-std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample) {
-  try {
-    throw;
-  } catch (const Error& error) {
-    try {
-      return std::make_exception_ptr(error_at(dataset, sample, error));
-    } catch (...) {  // it has no name, then
-      return std::make_exception_ptr(error);
-    }
-  } catch (...) {
-    return std::current_exception();
-  }
-}
-
-std::string words_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  }
-}
-
-/// The epoch has ended, and the ring knows why.
-struct EpochFailed {};
-
-/// Whether the error is about the sample, not about the storage or the whole run.
-bool is_about_sample(const Error& error) {
-  return error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kUnsupported;
-}
-
-/// `last`, with the reason why its sample was not replaced like those before.
-std::exception_ptr too_many(const std::exception_ptr& last) {
-  return std::make_exception_ptr(
-      Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
-            "run `inspect(verify=full, decode=true)` on the dataset, or allow more"));
-}
 
 LoaderOptions checked(LoaderOptions options) {
   options.validate();
@@ -130,9 +82,10 @@ struct Loader::Impl {
                                      writer,
                                      targets_reader ? &*targets_reader : nullptr,
                                      fields_reader ? &*fields_reader : nullptr};
-    for (int i = 0; i < std::max(workers, 1); ++i) add_producer(shared);
+    for (int i = 0; i < std::max(workers, 1); ++i)
+      producers.push_back(std::make_unique<SampleProducer>(shared, ring, bad));
     for (int i = 0; i < workers; ++i) {
-      Producer& producer = *producers[static_cast<std::size_t>(i)];
+      SampleProducer& producer = *producers[static_cast<std::size_t>(i)];
       threads.emplace_back(
           [this, &producer](const std::stop_token& stop) { work(producer, stop); });
     }
@@ -160,14 +113,6 @@ struct Loader::Impl {
     return targets_reader->has_masks() ? pixels_of_image(options) : 0;
   }
 
-  void add_producer(const SampleMaker::Shared& shared) {
-    const std::size_t number = producers.size();
-    producers.push_back(std::make_unique<Producer>(
-        shared, [this, number](std::uint64_t failed, int attempt, const Error& error) {
-          return replace_beside(*producers[number], failed, attempt, error);
-        }));
-  }
-
   ~Impl() {
     ending.request_stop();  // of requests that somebody waits for
     ring.end_epoch();
@@ -176,7 +121,7 @@ struct Loader::Impl {
     for (std::jthread& thread : threads) thread.request_stop();
   }
 
-  void work(Producer& producer, const std::stop_token& stop) {
+  void work(SampleProducer& producer, const std::stop_token& stop) {
     const StopScope scope(ending.get_token());
     std::uint64_t epochs_seen = 0;
     while (ring.enter(epochs_seen, stop)) {
@@ -236,7 +181,7 @@ struct Loader::Impl {
     prefetcher.reset();
   }
 
-  void take_tickets(Producer& producer, const std::stop_token& stop) {
+  void take_tickets(SampleProducer& producer, const std::stop_token& stop) {
     const auto batch_size = static_cast<std::uint64_t>(options.batch_size);
     while (!ring.over()) {
       const std::uint64_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
@@ -248,24 +193,16 @@ struct Loader::Impl {
   }
 
   /// Makes one sample in its place. Returns false when the epoch is over.
-  bool produce(Producer& producer, std::uint64_t step, std::int64_t place,
+  bool produce(SampleProducer& producer, std::uint64_t step, std::int64_t place,
                const std::stop_token& stop) {
-    if (!ring.is_open(step)) {
-      const Clock::time_point begin = Clock::now();
-      const bool open = ring.wait_open(step, stop);
-      add(producer.wait_ns, ns_since(begin));
-      if (!open) return false;
-    }
+    if (!producer.wait_open(step, stop)) return false;
     Ring::Slot& slot = ring.slot(step);
     if (place == 0) {
       slot.begun = Clock::now();
       MappedFile::arm();
     }
     const Draw draw = order->draw(step, place);
-    if (!fill(producer, slot, static_cast<std::size_t>(place), draw) &&
-        !do_without(producer, slot, static_cast<std::size_t>(place), draw)) {
-      return false;
-    }
+    if (!producer.make(slot, static_cast<std::size_t>(place), *order, epoch, draw)) return false;
     const std::int64_t size = order->batch_size(step);
     if (!ring.complete_one(step, size)) return true;
     if (mixer && !mix(slot, step, size)) return false;
@@ -281,96 +218,6 @@ struct Loader::Impl {
     return true;
   } catch (...) {
     ring.fail(std::current_exception());
-    return false;
-  }
-
-  /// Returns false when the sample failed; where nothing can be done without it, the epoch has
-  /// ended.
-  bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, Draw draw) try {
-    producer.maker.make(slot, place, draw, epoch);
-    add(producer.samples, 1);
-    return true;
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) {  // not of this sample
-      ring.fail(std::current_exception());
-      return false;
-    }
-    producer.error = current_error_at(*dataset, draw.sample);
-    const bool dispensable = bad.policy() != BadSamplePolicy::kFail && is_about_sample(error) &&
-                             is_whole(producer, draw.sample);
-    if (!dispensable) ring.fail(producer.error);
-    return false;
-  } catch (const EpochFailed&) {
-    return false;
-  } catch (...) {
-    ring.fail(std::current_exception());
-    return false;
-  }
-
-  /// The sample in the place of `failed`, which was to be seen beside the sample itself. Throws
-  /// EpochFailed where that is impossible.
-  std::uint64_t replace_beside(Producer& producer, std::uint64_t failed, int attempt,
-                               const Error& error) {
-    producer.error = current_error_at(*dataset, failed);
-    if (bad.policy() != BadSamplePolicy::kReplace || !is_about_sample(error) ||
-        !is_whole(producer, failed)) {
-      ring.fail(producer.error);
-      throw EpochFailed();
-    }
-    const std::uint64_t by = replacement(failed, attempt);
-    if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
-      ring.fail(too_many(producer.error));
-      throw EpochFailed();
-    }
-    if (ring.over()) throw EpochFailed();
-    return by;
-  }
-
-  /// A sample may look damaged because its file was truncated: that is the error then.
-  bool is_whole(Producer& producer, std::uint64_t sample) try {
-    dataset->check_whole(sample);
-    return true;
-  } catch (const Error&) {
-    producer.error = current_error_at(*dataset, sample);
-    return false;
-  }
-
-  /// Does what is wanted about a draw that failed. Returns false when the epoch has ended.
-  bool do_without(Producer& producer, Ring::Slot& slot, std::size_t place, Draw draw) {
-    if (bad.policy() == BadSamplePolicy::kReplace) return replace(producer, slot, place, draw);
-    return bad.policy() == BadSamplePolicy::kLeaveOut &&
-           leave_out(producer, slot, place, draw.sample);
-  }
-
-  bool leave_out(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
-    if (ring.over()) return false;
-    if (!bad.add({epoch, sample, kLeftOut, words_of(producer.error)})) {
-      ring.fail(too_many(producer.error));
-      return false;
-    }
-    producer.maker.leave_out(slot, place);
-    return true;
-  }
-
-  /// Another sample than `sample` or, with weights, one that comes in this epoch.
-  std::uint64_t replacement(std::uint64_t sample, int attempt) const {
-    const std::uint64_t by = bad.replacement(epoch, sample, attempt);
-    const Draws& draws = order->draws();
-    return draws.sampler().has_weights() ? draws.at(by % draws.sampler().size()).sample : by;
-  }
-
-  /// Puts another sample in the place of one that failed. Returns false when the epoch has ended.
-  bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, Draw draw) {
-    std::uint64_t failed = draw.sample;
-    for (int attempt = 0; !ring.over(); ++attempt) {
-      const std::uint64_t by = replacement(draw.sample, attempt);
-      if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
-        ring.fail(too_many(producer.error));
-      } else if (fill(producer, slot, place, {by, draw.occurrence})) {
-        return true;
-      }
-      failed = by;
-    }
     return false;
   }
 
@@ -417,7 +264,7 @@ struct Loader::Impl {
   std::stop_source ending;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 
-  std::vector<std::unique_ptr<Producer>> producers;
+  std::vector<std::unique_ptr<SampleProducer>> producers;
   std::vector<std::jthread> threads;  // last: they use everything above
 };
 
@@ -490,11 +337,7 @@ LoaderState Loader::state() const {
 
 LoaderCounters Loader::counters() const {
   LoaderCounters total;
-  for (const std::unique_ptr<Producer>& producer : impl_->producers) {
-    total.samples += producer->samples;
-    producer->maker.add_to(total);
-    total.slot_wait_ns += producer->wait_ns;
-  }
+  for (const std::unique_ptr<SampleProducer>& producer : impl_->producers) producer->add_to(total);
   total.consumer_wait_ns = impl_->consumer_wait_ns;
   total.batches = impl_->batches;
   total.ready_batches_sum = impl_->ready_batches_sum;

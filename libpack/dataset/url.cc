@@ -22,6 +22,25 @@ constexpr std::size_t kMostShownBytes = 200;
 constexpr std::string_view kUnreserved = "-._~";
 constexpr const char* kSchemeAdvice = "give a URL that begins with s3://, https:// or http://";
 
+struct OtherScheme {
+  std::string_view name;
+  const char* advice;
+};
+constexpr const char* kAzureAdvice =
+    "Azure has no S3 interface: read its https:// addresses, signed by `url_command=`";
+constexpr OtherScheme kOtherSchemes[] = {
+    {"gs",
+     "Google's storage has an S3 interface: give s3://BUCKET/PATH, "
+     "`endpoint=https://storage.googleapis.com` and the HMAC key in AWS_ACCESS_KEY_ID and "
+     "AWS_SECRET_ACCESS_KEY"},
+    {"az", kAzureAdvice},
+    {"abfs", kAzureAdvice},
+    {"abfss", kAzureAdvice},
+    {"wasbs", kAzureAdvice},
+    {"hf", "Parquet files of the Hub are packed in Python: packhorse.from_parquet()"},
+    {"file", "give the path alone"},
+};
+
 bool is_letter_or_digit(unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; }
 
 bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
@@ -157,8 +176,11 @@ Url parse_url(std::string_view text) {
   const std::size_t colon = text.find("://");
   Url url;
   url.scheme = lower_case(text.substr(0, colon));
-  if (url.scheme != "s3" && url.scheme != "https" && url.scheme != "http")
-    refuse(text, "has a scheme that is not known here", kSchemeAdvice);
+  if (url.scheme != "s3" && url.scheme != "https" && url.scheme != "http") {
+    const auto other = std::ranges::find(kOtherSchemes, url.scheme, &OtherScheme::name);
+    refuse(text, "has a scheme that is not known here",
+           other == std::end(kOtherSchemes) ? kSchemeAdvice : other->advice);
+  }
   if (std::any_of(text.begin(), text.end(), is_control))
     refuse(text, "has control characters", "check what it was made of");
   if (text.find('#') != std::string_view::npos)

@@ -51,6 +51,22 @@ TEST_CASE("url: its path is decoded, without slashes at its ends") {
   CHECK(parse_url("s3://bucket/a@b:c/...").path == "a@b:c/...");
 }
 
+TEST_CASE("url: schemes of other storage are refused with what to use instead") {
+  const auto advice_for = [](const char* text) -> std::string {
+    try {
+      parse_url(text);
+    } catch (const Error& error) {
+      return error.advice();
+    }
+    return "none";
+  };
+  CHECK(advice_for("gs://bucket/a").find("`endpoint=https://storage.googleapis.com`") !=
+        std::string::npos);
+  CHECK(advice_for("ABFSS://bucket/a").find("`url_command=`") != std::string::npos);
+  CHECK(advice_for("hf://datasets/a/b").find("packhorse.from_parquet()") != std::string::npos);
+  CHECK(advice_for("ftp://host/a").find("s3://, https:// or http://") != std::string::npos);
+}
+
 TEST_CASE("url: what cannot be one is refused") {
   for (const char* const text : {"",
                                  "bucket/a",

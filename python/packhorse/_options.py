@@ -212,6 +212,7 @@ class RemoteOptions(TypedDict, total=False):
     endpoint             s3: where the storage is, if not at AWS, e.g. http://localhost:8333
     region               s3: the bucket's region
     sign=False           s3: do not sign requests, for public buckets
+    requester_pays=True  s3: pay for requests and transfer, where the bucket's owner does not
     url_command          Command that prints a signed URL for the name of a file, its last argument
     """
 
@@ -221,6 +222,7 @@ class RemoteOptions(TypedDict, total=False):
     endpoint: str | None
     region: str | None
     sign: bool | None
+    requester_pays: bool | None
     url_command: str | Iterable[str] | None
 
 

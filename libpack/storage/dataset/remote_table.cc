@@ -7,7 +7,7 @@ namespace packhorse {
 std::span<const RemoteOption> remote_options() {
   using enum Option::Kind;
   namespace values = option_values;
-  static const std::array<RemoteOption, 7> kTable = {{
+  static const std::array<RemoteOption, 8> kTable = {{
       {{.name = "cache",
         .help = "Directory that keeps what was fetched, for all processes of this machine; "
                 "default: $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse",
@@ -35,6 +35,10 @@ std::span<const RemoteOption> remote_options() {
         .kind = kOff,
         .off = "no-sign-request"},
        values::flag<RemoteOptions>(PACKHORSE_MEMBER(storage.anonymous))},
+      {{.name = "requester_pays",
+        .help = "s3: pay for requests and transfer, where the bucket's owner does not",
+        .kind = kFlag},
+       values::flag<RemoteOptions>(PACKHORSE_MEMBER(storage.requester_pays))},
       {{.name = "url_command",
         .help = "Command that prints a signed URL for the name of a file, its last argument",
         .kind = kTexts,

@@ -90,7 +90,13 @@ struct S3Place {
   /// Buckets are names of hosts (AWS), not the first part of paths. Buckets with dots or capitals
   /// in their names are parts of paths all the same: certificates do not cover them.
   bool virtual_host = false;
+  bool of_aws = false;  ///< the endpoint is AWS's for the region
+
+  /// The place of a bucket of another region at the same storage.
+  S3Place in_region(const std::string& other) const;
 };
+/// Whether it may be the name of a region.
+bool is_region(std::string_view text);
 S3Place s3_place(const StorageOptions& options, const Surroundings& around);
 
 }  // namespace packhorse

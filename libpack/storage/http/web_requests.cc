@@ -1,6 +1,8 @@
 #include "storage/http/web_requests.h"
 
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/ascii.h"
@@ -50,9 +52,8 @@ BucketPlace bucket_place(const S3Place& place, const std::string& bucket) {
 class S3Requests final : public WebRequests {
  public:
   S3Requests(const Url& place, const StorageOptions& options)
-      : place_(place),
-        s3_(s3_place(options, Surroundings::of_process())),
-        bucket_(bucket_place(s3_, place.host)) {
+      : place_(place), requester_pays_(options.requester_pays) {
+    move_to(s3_place(options, Surroundings::of_process()));
     if (!options.anonymous) chain_.emplace(Surroundings::of_process());
   }
 
@@ -63,9 +64,8 @@ class S3Requests final : public WebRequests {
     request.method = method;
     request.shown = url.shown();
     ToSign to_sign = without_body();
-    to_sign.path = bucket_.path + "/" + url.path;
     to_sign.headers = std::move(headers);
-    complete(request, std::move(to_sign));
+    complete(request, std::move(to_sign), url.path);
     return request;
   }
 
@@ -77,19 +77,23 @@ class S3Requests final : public WebRequests {
     request.body = change.body;
     request.most = kMostListBytes;
     ToSign to_sign = without_body();
-    if (change.name.empty()) {
-      request.shown = place_.shown();
-      to_sign.path = bucket_.path.empty() ? "/" : bucket_.path;
-    } else {
-      const Url url = place_.below(change.name);
-      request.shown = url.shown();
-      to_sign.path = bucket_.path + "/" + url.path;
-    }
+    const Url url = change.name.empty() ? place_ : place_.below(change.name);
+    request.shown = url.shown();
     to_sign.query = change.query;
     to_sign.headers = change.headers;
     if (!change.body_sha256.empty()) to_sign.payload_hash = change.body_sha256;
-    complete(request, std::move(to_sign));
+    complete(request, std::move(to_sign), change.name.empty() ? "" : url.path);
     return request;
+  }
+
+  /// The storage says so in a redirect, and where the signature names the wrong region.
+  bool is_in_other_region(const HttpResponse& response) override {
+    const auto region = response.header("x-amz-bucket-region");
+    if ((response.status != 301 && response.status != 400) || !region || !is_region(*region))
+      return false;
+    const std::shared_ptr<const Bucket> now = bucket();
+    if (now->s3.region != *region) move_to(now->s3.in_region(std::string(*region)));
+    return true;
   }
 
   bool renew(const std::string&, bool expired) override {
@@ -104,27 +108,46 @@ class S3Requests final : public WebRequests {
     request.shown = place_.shown();
     request.most = kMostListBytes;
     ToSign to_sign = without_body();
-    to_sign.path = bucket_.path.empty() ? "/" : bucket_.path;
     to_sign.query = {{"list-type", "2"}, {"max-keys", "1000"}, {"prefix", prefix}};
     if (folders) to_sign.query.emplace_back("delimiter", "/");
     if (!token.empty()) to_sign.query.emplace_back("continuation-token", token);
-    complete(request, std::move(to_sign));
+    complete(request, std::move(to_sign), "");
     return request;
   }
 
  private:
+  struct Bucket {
+    S3Place s3;
+    BucketPlace place;
+  };
+
+  void move_to(const S3Place& s3) {
+    auto moved = std::make_shared<const Bucket>(Bucket{s3, bucket_place(s3, place_.host)});
+    const std::scoped_lock lock(mutex_);
+    bucket_ = std::move(moved);
+  }
+
+  std::shared_ptr<const Bucket> bucket() {
+    const std::scoped_lock lock(mutex_);
+    return bucket_;
+  }
+
   static ToSign without_body() {
     ToSign to_sign;
     to_sign.payload_hash = kEmptyPayload;
     return to_sign;
   }
 
-  /// Fills in URL and headers.
-  void complete(HttpRequest& request, ToSign to_sign) {
+  /// Fills in URL and headers. `key`: the object's; empty: the request is about the bucket.
+  void complete(HttpRequest& request, ToSign to_sign, const std::string& key) {
+    const std::shared_ptr<const Bucket> at = bucket();
     to_sign.method = request.method;
-    to_sign.host = bucket_.host;
+    to_sign.host = at->place.host;
+    to_sign.path = at->place.path;
+    if (!key.empty() || to_sign.path.empty()) to_sign.path += "/" + key;
+    if (requester_pays_) to_sign.headers.emplace_back("x-amz-request-payer", "requester");
     const std::string query = canonical_query(to_sign.query);
-    request.url = bucket_.scheme + "://" + bucket_.host + percent_encoded(to_sign.path, true) +
+    request.url = at->place.scheme + "://" + at->place.host + percent_encoded(to_sign.path, true) +
                   (query.empty() ? "" : "?" + query);
     if (!chain_) {
       request.headers = std::move(to_sign.headers);
@@ -132,13 +155,14 @@ class S3Requests final : public WebRequests {
         request.headers.emplace_back("x-amz-content-sha256", to_sign.payload_hash);
       return;
     }
-    request.headers =
-        signed_headers(to_sign, chain_->get(), s3_.region, "s3", std::chrono::system_clock::now());
+    request.headers = signed_headers(to_sign, chain_->get(), at->s3.region, "s3",
+                                     std::chrono::system_clock::now());
   }
 
   const Url place_;
-  const S3Place s3_;
-  const BucketPlace bucket_;
+  const bool requester_pays_;
+  std::mutex mutex_;  ///< guards the next
+  std::shared_ptr<const Bucket> bucket_;
   std::optional<CredentialChain> chain_;
 };
 
@@ -204,6 +228,8 @@ HttpClient::Accept judged(std::shared_ptr<WebRequests> requests, std::string nam
     if (judgement.error && refused && !renewed) {
       renewed = true;
       *repeat = requests->renew(name, judgement.renew) || judgement.repeat;
+    } else if (judgement.error && !renewed && requests->is_in_other_region(response)) {
+      renewed = *repeat = true;
     }
     return judgement.error;
   };

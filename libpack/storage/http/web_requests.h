@@ -41,13 +41,15 @@ class WebRequests {
   /// Nothing where there are no lists.
   virtual std::optional<HttpRequest> make_list(const std::string& prefix, const std::string& token,
                                                bool folders) = 0;
+  /// Whether an answer says that the objects are in another region, where the next make() asks.
+  virtual bool is_in_other_region(const HttpResponse&) { return false; }
   virtual bool can_change() const { return false; }
   /// A change, ready to be sent as make()'s are; nothing where nothing can be changed.
   virtual std::optional<HttpRequest> make_change(const Change& change) = 0;
 };
 
 /// Has `judge` look at answers to a request about `name`, and a refused request repeated once with
-/// new credentials.
+/// new credentials, or at the storage's other region.
 HttpClient::Accept judged(std::shared_ptr<WebRequests> requests, std::string name,
                           std::function<Judgement(const HttpResponse&)> judge);
 

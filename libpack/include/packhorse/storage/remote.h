@@ -30,6 +30,8 @@ struct StorageOptions {
   std::string endpoint = {}, region = {};
   /// s3: send requests without a signature, for public buckets.
   bool anonymous = false;
+  /// s3: pay for requests and transfer, as buckets with "requester pays" want it.
+  bool requester_pays = false;
   /// A command that prints a URL (and nothing else) for an object's name, its last argument: for
   /// URLs that somebody else signs. Run without a shell; empty: none.
   std::vector<std::string> url_command = {};

@@ -216,13 +216,16 @@ std::string of_profile(const char* setting, const Profile& profile) {
 
 }  // namespace
 
-void check_region(const std::string& region, const std::string& where) {
+bool is_region(std::string_view text) {
   constexpr std::size_t kMost = 63;
-  const bool valid = !region.empty() && region.size() <= kMost && region.front() != '-' &&
-                     std::all_of(region.begin(), region.end(), [](unsigned char c) {
-                       return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
-                     });
-  if (valid) return;
+  return !text.empty() && text.size() <= kMost && text.front() != '-' &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
+         });
+}
+
+void check_region(const std::string& region, const std::string& where) {
+  if (is_region(region)) return;
   throw Error(ErrorKind::kUsage, where + " is not a region: one has letters, digits and hyphens",
               {}, "give one like eu-west-1; servers that have none take us-east-1");
 }
@@ -277,6 +280,13 @@ std::string aws_endpoint(const std::string& service, const std::string& region) 
   return "https://" + service + "." + region + domain;
 }
 
+S3Place S3Place::in_region(const std::string& other) const {
+  S3Place place = *this;
+  place.region = other;
+  if (of_aws) place.endpoint = aws_endpoint("s3", other);
+  return place;
+}
+
 S3Place s3_place(const StorageOptions& options, const Surroundings& around) {
   const Profile profile = read_profile(around);
   S3Place place;
@@ -285,6 +295,7 @@ S3Place s3_place(const StorageOptions& options, const Surroundings& around) {
   const auto given = options.endpoint.empty()
                          ? endpoint_of(around, profile, "s3")
                          : checked_endpoint(options.endpoint, "the endpoint that was given");
+  place.of_aws = !given;
   place.endpoint = given.value_or(aws_endpoint("s3", place.region));
   const std::string host = parse_url(place.endpoint).host;
   const auto style = profile.settings.find("s3.addressing_style");

@@ -401,6 +401,52 @@ TEST_CASE("s3 store: a redirect to another region says so") {
   }
 }
 
+TEST_CASE("s3 store: a bucket's region is found by what the storage says, once for all requests") {
+  ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  for (const char* const status : {"301 Moved", "400 Bad Request"}) {
+    ScriptedServer server([&](const ServerRequest& request) {
+      const std::string seen = request.headers.at("authorization");
+      return seen.find("/eu-west-1/s3/aws4_request") == std::string::npos
+                 ? reply(status, "<Error><Code>PermanentRedirect</Code></Error>",
+                         "x-amz-bucket-region: eu-west-1\r\n")
+                 : serve(request, kContent);
+    });
+    StorageOptions options = anonymous_at(server);
+    options.anonymous = false;
+    const auto store = open_store(parse_url("s3://bucket"), options);
+    CHECK(read_five(*store) == "56789");
+    CHECK(server.count() == 2);
+    CHECK(read_five(*store) == "56789");
+    CHECK(server.count() == 3);
+  }
+  for (const char* const region :
+       {"eu/west", "us-east-1"}) {  // none, and the one that it is asked in
+    ScriptedServer server(always(reply("301 Moved", "<Error><Code>PermanentRedirect</Code></Error>",
+                                       "x-amz-bucket-region: " + std::string(region) + "\r\n")));
+    const auto store = open_store(parse_url("s3://bucket"), anonymous_at(server));
+    CHECK(test::kind_of_error([&] { read_five(*store); }) == ErrorKind::kIo);
+    CHECK(server.count() <= 2);
+  }
+  ::unsetenv("AWS_ACCESS_KEY_ID");
+  ::unsetenv("AWS_SECRET_ACCESS_KEY");
+}
+
+TEST_CASE("s3 store: whoever pays for requests says so, under the signature") {
+  ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  ScriptedServer server([](const ServerRequest& request) { return serve(request, kContent); });
+  StorageOptions options = anonymous_at(server);
+  options.anonymous = false;
+  options.requester_pays = true;
+  CHECK(read_five(*open_store(parse_url("s3://bucket"), options)) == "56789");
+  const ServerRequest seen = server.requests().at(0);
+  CHECK(seen.headers.at("x-amz-request-payer") == "requester");
+  CHECK(seen.headers.at("authorization").find("x-amz-request-payer") != std::string::npos);
+  ::unsetenv("AWS_ACCESS_KEY_ID");
+  ::unsetenv("AWS_SECRET_ACCESS_KEY");
+}
+
 TEST_CASE("s3 store: requests are signed, and signed anew once where credentials have expired") {
   ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);

@@ -108,6 +108,11 @@ TEST_CASE("s3 place: the region is the option's, a variable's, the profile's") {
   options.region = "cn-north-1";
   CHECK(place_in(world, options).endpoint == "https://s3.cn-north-1.amazonaws.com.cn");
   CHECK(place_in(world, options).virtual_host);
+  CHECK(place_in(world, options).in_region("eu-west-3").endpoint ==
+        "https://s3.eu-west-3.amazonaws.com");
+  options.endpoint = "http://localhost:8333";
+  CHECK(place_in(world, options).in_region("eu-west-3").endpoint == "http://localhost:8333");
+  CHECK(place_in(world, options).in_region("eu-west-3").region == "eu-west-3");
 }
 
 TEST_CASE("s3 place: an endpoint of one's own has buckets in its paths") {

@@ -304,7 +304,7 @@ class Loader(Generic[Delivers]):
         if len(self) == 0:
             raise ValueError(
                 f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
-                f"for each of {self.world_size} ranks; use drop_last=False or a smaller batch_size"
+                f"for each of {self.world_size} rank{'s' * (self.world_size > 1)}; use drop_last=False or a smaller batch_size"
             )
         return self._batches()
 
@@ -480,9 +480,7 @@ class Loader(Generic[Delivers]):
     def stats(self) -> dict:
         """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""
         counters = self._native.counters()
-        waits, idle = counters["consumer_wait_s"], counters["workers_wait_s"] / max(counters["workers"], 1)
-        counters["limit"] = "none" if not counters["batches"] else "loader" if waits > idle else "consumer"
-        return counters
+        return counters | {"limit": _limit(counters)}
 
     def bad_samples(self) -> list[dict]:
         """The samples that were replaced: epoch, sample, by (what replaced it), what (the error)."""
@@ -503,6 +501,14 @@ def _dataset_of(given: Any, split: str, indices: Any, subset: Any, **taken: Any)
     else:
         return Dataset(given, split=split, indices=indices, subset=subset)
     return dataset if indices is None and subset is None else dataset.part(indices, subset)
+
+
+def _limit(counters: dict) -> str:
+    """Who waits for whom. A wait of less than 1 % of the loader's work is none: in a short epoch nobody waits."""
+    if not counters["batches"]:
+        return "none"
+    idle, work = counters["workers_wait_s"], counters["read_s"] + counters["decode_s"]
+    return "loader" if counters["consumer_wait_s"] * max(counters["workers"], 1) > max(idle, work / 100) else "consumer"
 
 
 def _whole(name: str, value: Any) -> int:

@@ -389,6 +389,15 @@ def test_stats_say_who_waits(packed):
     assert stats["samples"] == 120 and stats["batches"] == 4 and stats["limit"] in ("loader", "consumer")
 
 
+@pytest.mark.parametrize(
+    ("consumer_wait_s", "workers_wait_s", "limit"),
+    [(0.1, 0.0, "loader"), (0.1, 0.1, "loader"), (0.1, 1.0, "consumer"), (4e-6, 0.0, "consumer"), (0.0, 0.0, "consumer")],
+)
+def test_a_wait_that_is_no_part_of_the_work_limits_nothing(consumer_wait_s, workers_wait_s, limit):
+    waits = {"consumer_wait_s": consumer_wait_s, "workers_wait_s": workers_wait_s}
+    assert packhorse.loader._limit({"batches": 4, "workers": 2, "read_s": 0.1, "decode_s": 0.9, **waits}) == limit
+
+
 def test_tune_gives_options_of_a_loader_and_reasons_and_leaves_the_loader_as_it_is(packed):
     reader = loader(packed, workers=1)
     batches = iter(reader)

@@ -165,8 +165,14 @@ class Dataset:
 
     def __repr__(self) -> str:
         split = f", split={self.split!r}" if self.split else ""
-        size = f"{len(self)} samples, {len(self.classes)} classes"
+        kind, classes = ("object class", self.object_classes) if self.object_classes else ("class", self.classes)
+        size = f"{len(self)} samples, {len(classes)} {kind}{'es' * (len(classes) != 1)}"
         return f"packhorse.Dataset({self.path!r}{split}, {size}, {self._native.format})"
+
+    def _repr_html_(self) -> str:
+        from . import _sheet  # noqa: PLC0415: for notebooks alone
+
+        return _sheet.html(self)
 
     if not TYPE_CHECKING:  # it would hide misspelt names
 

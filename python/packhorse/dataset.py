@@ -177,9 +177,7 @@ class Dataset:
     if not TYPE_CHECKING:  # it would hide misspelt names
 
         def __getattr__(self, name: str) -> NoReturn:
-            answer = _pytorch.DATASET_ATTRIBUTES.get(name, "")
-            what = f"packhorse.Dataset has no attribute {name!r}" + (answer and f": {answer}")
-            raise AttributeError(what, name=name, obj=self)
+            raise _pytorch.missing(self, name, _pytorch.DATASET_ATTRIBUTES)
 
     def __len__(self) -> int:
         return len(self._native)
@@ -339,7 +337,7 @@ class Dataset:
             raise UsageError(
                 "the dataset has no targets",
                 self.path,
-                "pack it with --targets or Writer(object_classes=), or read it without targets",
+                "pack it with targets= or Writer(object_classes=), or read it without targets",
             )
 
     def _objects_record(self) -> dict:

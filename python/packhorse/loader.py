@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeVar, overload
 
 from . import _device, _pixels, _pytorch, _reader, _sampling
 from ._hooks import SampleHook, SampleTransform
@@ -296,6 +296,11 @@ class Loader(Generic[Delivers]):
         ranks = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
         return f"packhorse.Loader({self.dataset.path!r}, {self._shown}{ranks}, len={len(self)})"
 
+    if not TYPE_CHECKING:  # it would hide misspelt names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _pytorch.missing(self, name, _pytorch.LOADER_ATTRIBUTES)
+
     def __len__(self) -> int:
         """Batches of a whole epoch, also while load_state_dict() left less of one."""
         return self._native.steps()
@@ -523,7 +528,7 @@ def _number(state: dict, name: str) -> int:
         return value.__index__()
     held = sorted(map(str, state)) if isinstance(state, dict) else type(state).__name__
     raise UsageError(
-        f"this is no state of a packhorse.Loader: {name!r} is no number from 0 on in {held}",
+        f"this is not a state of a packhorse.Loader: {held} has no whole number {name!r} of 0 or more",
         advice="give what state_dict() of a Loader returned",
     )
 

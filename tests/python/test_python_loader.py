@@ -185,8 +185,8 @@ def test_a_state_may_hold_the_numbers_of_numpy(packed):
 
 
 @pytest.mark.parametrize("state", [{"model": 1}, {}, None, {"seed": 3, "epoch": 0, "done": -1}, {"seed": 3, "epoch": "0", "done": 0}])
-def test_what_is_no_state_is_refused(packed, state):
-    with pytest.raises(packhorse.errors.UsageError, match="this is no state of a packhorse.Loader"):
+def test_what_is_not_a_state_is_refused(packed, state):
+    with pytest.raises(packhorse.errors.UsageError, match="this is not a state of a packhorse.Loader"):
         loader(packed).load_state_dict(state)
 
 
@@ -379,6 +379,15 @@ def test_batches_may_die_in_any_thread(packed):
     for batch in reader:
         threading.Thread(target=lambda held: None, args=[batch]).start()
         del batch
+
+
+def test_what_only_a_dataloader_has_is_answered(packed):
+    reader = loader(packed)
+    assert not hasattr(reader, "batch_sampler")
+    with pytest.raises(AttributeError, match=r"packhorse.Loader has no attribute 'sampler': .*set_epoch\(\)"):
+        reader.sampler  # noqa: B018
+    with pytest.raises(AttributeError, match="packhorse.Loader has no attribute 'colour'$"):
+        reader.colour  # noqa: B018
 
 
 def test_stats_say_who_waits(packed):

@@ -1,6 +1,7 @@
 """Ultralytics trains a YOLO on a dataset packed with boxes: it reads images and boxes from the shards."""
 
 import math
+import pathlib
 import cv2
 import numpy as np
 import packhorse
@@ -11,7 +12,7 @@ from ultralytics.models.yolo.detect import DetectionTrainer
 class PackedDataset(YOLODataset):
     def get_img_files(self, path):
         self.packed = packhorse.Dataset(path, image="numpy")
-        return [f"{path}/{i}.jpg" for i in range(len(self.packed))]  # only names
+        return [f"{path}/{i}.jpg" for i in range(len(self.packed))]  # names that say which sample
 
     def get_labels(self):
         return [self.label(i) for i in range(len(self.packed))]
@@ -19,14 +20,16 @@ class PackedDataset(YOLODataset):
     def label(self, i):
         objects = self.packed.objects(i, upright=True)
         height, width = objects.size
-        left, top, right, bottom = (np.asarray(objects.boxes) / [width, height, width, height]).T.astype(np.float32)
+        one = np.asarray(objects.flags) & 1 == 0  # not a crowd
+        left, top, right, bottom = (np.asarray(objects.boxes)[one] / [width, height, width, height]).T.astype(np.float32)
         boxes = np.stack([(left + right) / 2, (top + bottom) / 2, right - left, bottom - top], 1)
         form = {"normalized": True, "bbox_format": "xywh", "segments": [], "keypoints": None}
-        classes = np.asarray(objects.labels, np.float32)[:, None]
+        classes = np.asarray(objects.labels, np.float32)[one, None]
         return {"im_file": self.im_files[i], "shape": (height, width), "cls": classes, "bboxes": boxes, **form}
 
     def load_image(self, i, rect_mode=True, resize_short=False):
-        image = self.packed[i][0][..., ::-1]  # BGR
+        sample = int(pathlib.Path(self.im_files[i]).stem)  # validation sorts the images by shape
+        image = self.packed[sample][0][..., ::-1]  # BGR
         height, width = image.shape[:2]
         scale = self.imgsz / max(height, width)
         size = (self.imgsz, self.imgsz) if not rect_mode else (math.ceil(width * scale), math.ceil(height * scale))

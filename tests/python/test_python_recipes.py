@@ -196,13 +196,24 @@ def test_ultralytics(place):
         for i in range(24):
             pixels = np.random.default_rng(i).integers(0, 256, (48, 64 + i, 3), np.uint8)
             boxes = [[4, 6, 40, 44], [20, 10, 60, 30]][: i % 3]
-            writer.add(pixels, "all", split=["train", "val"][i % 4 == 3], boxes=boxes, box_labels=[0, 2][: i % 3])
+            more = {"box_labels": [0, 2][: i % 3], "crowd": [False, True][: i % 3]}
+            writer.add(pixels, "all", split=["train", "val"][i % 4 == 3], boxes=boxes, **more)
     [data] = re.findall(r"^```yaml\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
     (place / "data.yaml").write_text(data.replace("/data/packed-objects", str(place / "packed-objects")))
     small = f'"epochs": 1, "imgsz": 64, "batch": 6, "workers": 1, "device": "cpu", "plots": False, "project": "{place}/out"'
     edit(place, "ultralytics_dataset.py", ('"epochs": 100, "imgsz": 640', small))
     run(place, "ultralytics_dataset.py", YOLO_OFFLINE="true", YOLO_CONFIG_DIR=str(place))
     [results] = place.glob("out/*/results.csv")
+    same_image = """
+from ultralytics_dataset import PackedDataset
+sorted_by_shape = {"rect": True, "pad": 0.5, "batch_size": 4, "augment": False}
+dataset = PackedDataset("packed-objects/train", 64, data={"names": {0: "RBC", 1: "WBC", 2: "Platelets"}}, **sorted_by_shape)
+for i, label in enumerate(dataset.labels):
+    sample = int(label["im_file"].rpartition("/")[2].removesuffix(".jpg"))
+    assert dataset.load_image(i)[1] == dataset.packed.decode(sample).shape[:2]
+    assert len(label["cls"]) == len(label["bboxes"]) <= 1
+"""
+    run(place, "-c", same_image, YOLO_OFFLINE="true", YOLO_CONFIG_DIR=str(place))
     assert len(results.read_text().splitlines()) == 2
 
 

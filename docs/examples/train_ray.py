@@ -5,7 +5,8 @@ def train():
     import packhorse, torch, torchvision
 
     loader = packhorse.Loader("/data/packed/train", 32, augment=packhorse.RandomResizedCrop(224), dtype="float32", drop_last=True)
-    model = ray.train.torch.prepare_model(torchvision.models.resnet18(num_classes=len(loader.dataset.classes)))
+    model = torchvision.models.resnet18(num_classes=len(loader.dataset.classes)).to(memory_format=torch.channels_last)
+    model = ray.train.torch.prepare_model(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(2):
         for images, labels in loader:

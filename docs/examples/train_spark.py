@@ -7,7 +7,7 @@ def train():
 
     torch.distributed.init_process_group("gloo")
     loader = packhorse.Loader("/data/packed/train", 32, augment=packhorse.RandomResizedCrop(224), dtype="float32", drop_last=True)
-    model = torchvision.models.resnet18(num_classes=len(loader.dataset.classes))
+    model = torchvision.models.resnet18(num_classes=len(loader.dataset.classes)).to(memory_format=torch.channels_last)
     model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(2):

@@ -27,6 +27,15 @@ LOADER_KEYWORDS = {
     "batch_sampler": f"give weights=, repeats= or indices=; for another order, {_WITH_DATALOADER}",
 }
 
+_ORDER = "the Loader has its own order: its set_epoch() and seed= choose it"
+LOADER_ATTRIBUTES = {
+    "sampler": _ORDER,
+    "batch_sampler": _ORDER,
+    "classes": "loader.dataset has them",
+    "class_to_idx": "loader.dataset has it",
+    "num_workers": "stats() has the number of its threads",
+}
+
 _FILES = "the images are in shards: dataset.labels has the labels, dataset.read(i) an image's file"
 DATASET_ATTRIBUTES = {
     "samples": _FILES,
@@ -61,6 +70,13 @@ def place_bytes(given: Any) -> bytes:
     if isinstance(given, (str, bytes, os.PathLike)):
         return os.fsencode(given)
     raise TypeError(f"expected a path, not {type(given).__name__}{_answer(given, _SOURCES)}")
+
+
+def missing(holder: object, name: str, answers: dict[str, str]) -> AttributeError:
+    """The error of an attribute that it does not have, with the answer to those that PyTorch's have."""
+    answer = answers.get(name, "")
+    what = f"packhorse.{type(holder).__name__} has no attribute {name!r}{answer and f': {answer}'}"
+    return AttributeError(what, name=name, obj=holder)
 
 
 def refuse_keywords(options: Iterable[str]) -> None:

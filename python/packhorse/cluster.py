@@ -237,13 +237,13 @@ def _collect(each: _Each, make: _Make, jobs: int, tasks: int | None, progress: p
         return [make(number=number, count=count, remote=settings) for number in range(count)]
 
     answers: dict[int, _Answer] = {}
-    with contextlib.closing(each(cut, jobs)) as found:  # type: ignore[type-var]  # a generator
+    with packing.following(progress) as moved, contextlib.closing(each(cut, jobs)) as found:  # type: ignore[type-var]  # a generator
         for answer in found:
             if answer.error is not None:
                 raise answer.error
             answers[answer.task.number] = answer
-            if progress is not None:
-                progress(len(answers), answer.task.count)
+            if moved is not None:
+                moved(len(answers), answer.task.count)
     return [answers[number] for number in sorted(answers)]
 
 

@@ -165,15 +165,19 @@ class Dataset:
 
     def __repr__(self) -> str:
         split = f", split={self.split!r}" if self.split else ""
-        size = f"{len(self)} samples, {len(self.classes)} classes"
+        kind, classes = ("object class", self.object_classes) if self.object_classes else ("class", self.classes)
+        size = f"{len(self)} samples, {len(classes)} {kind}{'es' * (len(classes) != 1)}"
         return f"packhorse.Dataset({self.path!r}{split}, {size}, {self._native.format})"
+
+    def _repr_html_(self) -> str:
+        from . import _sheet  # noqa: PLC0415: for notebooks alone
+
+        return _sheet.html(self)
 
     if not TYPE_CHECKING:  # it would hide misspelt names
 
         def __getattr__(self, name: str) -> NoReturn:
-            answer = _pytorch.DATASET_ATTRIBUTES.get(name, "")
-            what = f"packhorse.Dataset has no attribute {name!r}" + (answer and f": {answer}")
-            raise AttributeError(what, name=name, obj=self)
+            raise _pytorch.missing(self, name, _pytorch.DATASET_ATTRIBUTES)
 
     def __len__(self) -> int:
         return len(self._native)
@@ -333,7 +337,7 @@ class Dataset:
             raise UsageError(
                 "the dataset has no targets",
                 self.path,
-                "pack it with --targets or Writer(object_classes=), or read it without targets",
+                "pack it with targets= or Writer(object_classes=), or read it without targets",
             )
 
     def _objects_record(self) -> dict:

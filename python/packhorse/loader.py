@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeVar, overload
 
 from . import _device, _pixels, _pytorch, _reader, _sampling
 from ._hooks import SampleHook, SampleTransform
@@ -296,6 +296,11 @@ class Loader(Generic[Delivers]):
         ranks = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
         return f"packhorse.Loader({self.dataset.path!r}, {self._shown}{ranks}, len={len(self)})"
 
+    if not TYPE_CHECKING:  # it would hide misspelt names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _pytorch.missing(self, name, _pytorch.LOADER_ATTRIBUTES)
+
     def __len__(self) -> int:
         """Batches of a whole epoch, also while load_state_dict() left less of one."""
         return self._native.steps()
@@ -304,7 +309,7 @@ class Loader(Generic[Delivers]):
         if len(self) == 0:
             raise ValueError(
                 f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
-                f"for each of {self.world_size} ranks; use drop_last=False or a smaller batch_size"
+                f"for each of {self.world_size} rank{'s' * (self.world_size > 1)}; use drop_last=False or a smaller batch_size"
             )
         return self._batches()
 
@@ -480,9 +485,7 @@ class Loader(Generic[Delivers]):
     def stats(self) -> dict:
         """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""
         counters = self._native.counters()
-        waits, idle = counters["consumer_wait_s"], counters["workers_wait_s"] / max(counters["workers"], 1)
-        counters["limit"] = "none" if not counters["batches"] else "loader" if waits > idle else "consumer"
-        return counters
+        return counters | {"limit": _limit(counters)}
 
     def bad_samples(self) -> list[dict]:
         """The samples that were replaced: epoch, sample, by (what replaced it), what (the error)."""
@@ -505,6 +508,14 @@ def _dataset_of(given: Any, split: str, indices: Any, subset: Any, **taken: Any)
     return dataset if indices is None and subset is None else dataset.part(indices, subset)
 
 
+def _limit(counters: dict) -> str:
+    """Who waits for whom. A wait of less than 1 % of the loader's work is none: in a short epoch nobody waits."""
+    if not counters["batches"]:
+        return "none"
+    idle, work = counters["workers_wait_s"], counters["read_s"] + counters["decode_s"]
+    return "loader" if counters["consumer_wait_s"] * max(counters["workers"], 1) > max(idle, work / 100) else "consumer"
+
+
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name}={value!r}: give one whole number")
@@ -517,7 +528,7 @@ def _number(state: dict, name: str) -> int:
         return value.__index__()
     held = sorted(map(str, state)) if isinstance(state, dict) else type(state).__name__
     raise UsageError(
-        f"this is no state of a packhorse.Loader: {name!r} is no number from 0 on in {held}",
+        f"this is not a state of a packhorse.Loader: {held} has no whole number {name!r} of 0 or more",
         advice="give what state_dict() of a Loader returned",
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
 
 from . import remote
 from ._options import CheckOptions, IndexOptions, PackOptions, Path, VerifyOptions, takes
@@ -18,11 +19,32 @@ from .reports import CheckReport, CopyReport, ExportReport, InspectReport, PackR
 if TYPE_CHECKING:
     from typing import Unpack  # since Python 3.11
 
-Progress = Callable[[int, int], object]
+Progress = Callable[[int, int], object] | Literal[True]
 
 _logger = logging.getLogger("packhorse")
 _logger.addHandler(logging.NullHandler())  # a library prints nothing by itself
 _REJECTS_LOGGED = 50
+
+
+@contextlib.contextmanager
+def following(progress: Progress | None) -> Iterator[Callable[[int, int], object] | None]:
+    """What is called with (done, total): `progress`, or for True what moves a bar of tqdm's, also in a notebook."""
+    if progress is not True:
+        yield progress
+        return
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise UsageError(
+            "progress=True needs tqdm", advice="install it (pip install tqdm), or give a function of (done, total)"
+        ) from error
+    with tqdm() as bar:
+
+        def move(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield move
 
 
 @takes(PackOptions)
@@ -52,7 +74,8 @@ def pack(
     memory         what the list of samples may take, an int or "512MiB"; the rest goes to a temporary file
     staging        of a URL: the directory where shards wait to be stored; else in the working directory
     log            a file that gets a line of JSON for each reject, skip and duplicate
-    progress       called with (done, total) samples in this thread; an exception of it stops the packing
+    progress       called with (done, total) samples in this thread; an exception of it stops the packing. True: a bar
+                   of tqdm's
 
     Too many rejects raise RejectedError, with the report in its attribute `report`. Ctrl-C, too, leaves the finished
     shards in OUT.partial, where the same call goes on.
@@ -64,7 +87,8 @@ def pack(
         if log is not None:
             raise UsageError("log= is not written for tables", advice="leave it out; the report has the rejects")
         return from_parquet(source, out, progress=progress, **options)  # type: ignore[misc, arg-type]
-    result = _native(source, out).pack(place_bytes(source), place_bytes(out), options, _bytes(log), progress)
+    with following(progress) as moved:
+        result = _native(source, out).pack(place_bytes(source), place_bytes(out), options, _bytes(log), moved)
     return _packed(result, source, expected=not options.get("dry_run") and options.get("task") is None)
 
 
@@ -89,8 +113,9 @@ def verify(
     level    "quick" (files, sizes, indexes) or "full" (every byte, and every shard by its format's own library)
     decode   also decode every image
     subset   only part I of N: "0/10" """
-    arguments = place_bytes(dataset), level, subset or "", _bytes(against), options, os.fsencode(program()), progress
-    text, problem, advice = _native(dataset, against).verify(*arguments)
+    arguments = place_bytes(dataset), level, subset or "", _bytes(against), options, os.fsencode(program())
+    with following(progress) as moved:
+        text, problem, advice = _native(dataset, against).verify(*arguments, moved)
     return VerifyReport.of(json.loads(text), problem=problem, advice=advice)
 
 
@@ -116,7 +141,8 @@ def check(
     select    only findings whose codes begin so: ["PH5"]; `ignore`: all but those
     examples  of each finding; 0 = all"""
     codes = [[given] if isinstance(given, str) else list(given) for given in (select, ignore)]
-    text = _native(source).check(place_bytes(source), decode, *codes, examples, options, progress)
+    with following(progress) as moved:
+        text = _native(source).check(place_bytes(source), decode, *codes, examples, options, moved)
     return CheckReport.of(json.loads(text))
 
 
@@ -131,7 +157,9 @@ def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress 
     as_    "coco", "yolo" or "voc": the images, and the objects in them in that notation; what it cannot say is counted
            in the report's `unsaid`
     """
-    return UnpackReport.of(json.loads(_native(dataset).unpack(place_bytes(dataset), place_bytes(out), as_, progress)))
+    with following(progress) as moved:
+        text = _native(dataset).unpack(place_bytes(dataset), place_bytes(out), as_, moved)
+    return UnpackReport.of(json.loads(text))
 
 
 @takes(IndexOptions)
@@ -155,8 +183,9 @@ def index(
     named = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
     arrays = images or "", offsets or "", label_array or "", keys or ""
     places = [place_bytes(one) for one in named], _bytes(out), _bytes(labels), arrays
-    arguments = *places, options, _bytes(log), os.fsencode(program()), progress
-    return _packed(_native().index(*arguments), named[0], expected=True)
+    with following(progress) as moved:
+        made = _native().index(*places, options, _bytes(log), os.fsencode(program()), moved)
+    return _packed(made, named[0], expected=True)
 
 
 def copy(
@@ -166,8 +195,9 @@ def copy(
     each file is compared with the SHA-256 in the manifest, and `target` appears once all are there.
 
         packhorse.copy("s3://bucket/packed/train", "/scratch/train")"""
-    arguments = place_bytes(source), place_bytes(target), jobs, _bytes(staging), progress
-    return CopyReport.of(json.loads(_native(source, target).copy(*arguments)))
+    with following(progress) as moved:
+        text = _native(source, target).copy(place_bytes(source), place_bytes(target), jobs, _bytes(staging), moved)
+    return CopyReport.of(json.loads(text))
 
 
 def export_index(

@@ -111,7 +111,7 @@ class Targets:
         """float32 [batch, classes]: 1 for each class that an image has, or its score; 0 for all others."""
         if self.class_offsets is None:
             raise UnsupportedError(
-                "the dataset gives its samples one class each", advice="pack it with --targets classes:TABLE"
+                "the dataset gives its samples one class each", advice="pack it with targets='classes:TABLE'"
             )
         import numpy as np
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._objects import ObjectArrays
 from .errors import UsageError
 from ._options import Path, WriterOptions, takes
-from .packing import Progress, _native, _packed
+from .packing import Progress, _native, _packed, following
 from .reports import PackReport
 
 if TYPE_CHECKING:
@@ -140,7 +140,9 @@ class Writer:
 
     def finish(self) -> PackReport:
         """Packs and publishes what was added; the end of a with block does. Too many rejects raise RejectedError."""
-        self.report = _packed(self._native.finish(self._progress), self.path, expected=True)
+        with following(self._progress) as moved:
+            made = self._native.finish(moved)
+        self.report = _packed(made, self.path, expected=True)
         return self.report
 
     def abandon(self) -> None:

@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from halting import halted, halting, is_waiting, running
@@ -149,3 +151,22 @@ def test_a_copy_of_other_data_ends_the_job_before_anything_is_trained(slurm, pac
     job = train_by(slurm, data, tmp_path / "run", 1, "--nodelist=n0,n1", COPY_TO=copy_to)
     slurm.wait_for_job(job, ("FAILED",))
     assert not (tmp_path / "run").exists()
+
+
+def test_torchrun_on_two_nodes(slurm, packed_shapes, tmp_path):
+    """docs/examples/train_slurm.sh with train_ddp.py, on nodes without GPUs, and with small images."""
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    data, examples = packed_shapes("wds"), ROOT / "docs/examples"
+    (tmp_path / "packed").symlink_to(data)
+    code = (examples / "train_ddp.py").read_text()
+    (tmp_path / "train_ddp.py").write_text(code.replace("224", "32") + 'print(f"rank {rank} of {world}: {loader.epoch} epochs")\n')
+    job = (examples / "train_slurm.sh").read_text().replace(" --cpus-per-task=64 --gpus-per-node=8", "")
+    (tmp_path / "job.sh").write_text(job.replace("--nproc-per-node=8", "--nproc-per-node=1"))
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    python = f"PYTHONPATH={PACKHORSE.parent.parent / 'python'}"
+    exported = ",".join(["ALL", python, *(f"{name}={value}" for name, value in environment.items())])
+    log = tmp_path / "log.txt"
+    job = slurm.run("sbatch", "--parsable", f"--export={exported}", f"--chdir={tmp_path}", f"--output={log}", tmp_path / "job.sh")
+    slurm.wait_for_job(job.strip())
+    assert sorted(re.findall(r"rank (\d) of 2: 2 epochs", log.read_text())) == ["0", "1"]
+    assert (tmp_path / "last.pt").exists()

@@ -65,3 +65,20 @@ def test_each_message_of_troubleshooting_is_one_of_the_programs():
     )
     parts = [part for message in messages for part in re.split(r" ?\.\.\. ?", message) if part]
     assert len(parts) > 12 and [part for part in parts if part not in text] == []
+
+
+def test_the_command_that_writes_the_ids_of_imagenets_labels(tmp_path):
+    """With a scipy that is as small as what the command needs of it."""
+    [command] = re.findall(r"^  ```sh\n(  python3 -c .*?)^  ```$", (ROOT / "docs/labels.md").read_text(), re.M | re.S)
+    synsets = "[S(ILSVRC2012_ID=n, WNID=f'n0{n}') for n in (1, 1000, 1001)]"
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy/io.py").write_text(
+        f"from types import SimpleNamespace as S\ndef loadmat(name, squeeze_me, struct_as_record):\n    return {{'synsets': {synsets}}}\n"
+    )
+    subprocess.run(["bash", "-c", re.sub("^  ", "", command, flags=re.M)], cwd=tmp_path, check=True)
+    assert (tmp_path / "ids.txt").read_text() == "1 n01\n1000 n01000\n"
+
+
+def test_every_block_of_code_begins_on_a_line_of_its_own():
+    pages = [ROOT / "README.md", ROOT / "AGENTS.md", *(ROOT / "docs").rglob("*.md")]
+    assert [page.name for page in pages if re.search(r"^ *```\w* +\S", page.read_text(), re.M)] == []

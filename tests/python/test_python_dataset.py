@@ -1,7 +1,10 @@
 """packhorse.Dataset: samples one by one, for PyTorch's DataLoader, pickling and fork."""
 
+import base64
+import html
 import io
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -86,3 +89,34 @@ def test_an_unchanged_dataloader(packed, method):
 def test_an_unknown_kind_of_image_is_refused(packed):
     with pytest.raises(ValueError, match="pil, numpy, torch, bytes"):
         packhorse.Dataset(packed, image="tensor")
+
+
+def test_a_notebook_shows_images_from_all_over_with_their_labels(packed):
+    from PIL import Image
+
+    dataset = packhorse.Dataset(packed, split="train")
+    shown = dataset._repr_html_()
+    assert html.escape(repr(dataset)) in shown
+    files = [base64.b64decode(text) for text in re.findall('base64,([^"]+)"', shown)]
+    crop = packhorse.ResizeCenterCrop(96, 96)
+    assert len(files) == 12
+    for number, file in zip(range(0, 120, 10), files, strict=True):
+        assert (np.asarray(Image.open(io.BytesIO(file))) == dataset.decode(number, crop)).all()
+    labels = re.findall("<figcaption>([^<]*)", shown)
+    assert labels == [dataset.classes[label] for label in dataset.labels[:120:10]]
+
+
+def test_a_notebook_shows_objects_few_samples_and_damage(tmp_path):
+    out = tmp_path / "<b>"
+    with packhorse.Writer(out, format="wds", object_classes=["a"], shuffle=False) as writer:
+        for i, boxes in enumerate([[], [[1, 2, 30, 40]]]):
+            writer.add(np.full((64, 96, 3), 90 * i, np.uint8), "<i>", boxes=boxes, box_labels=[0] * len(boxes))
+    shown = packhorse.Dataset(out)._repr_html_()
+    assert re.findall("<figcaption>([^<]*)", shown) == ["0 objects", "1 object"] and "<b>" not in shown
+    assert repr(packhorse.Dataset(out)).endswith("2 samples, 1 object class, wds)")
+    shard = next(out.glob("*.tar"))
+    content = bytearray(shard.read_bytes())
+    content[content.index(b"IDAT") + 6] ^= 1
+    shard.write_bytes(content)
+    damaged = packhorse.Dataset(out)._repr_html_()
+    assert damaged.count("<img") == 1 and "not the ones that were packed" in damaged

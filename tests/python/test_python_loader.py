@@ -185,8 +185,8 @@ def test_a_state_may_hold_the_numbers_of_numpy(packed):
 
 
 @pytest.mark.parametrize("state", [{"model": 1}, {}, None, {"seed": 3, "epoch": 0, "done": -1}, {"seed": 3, "epoch": "0", "done": 0}])
-def test_what_is_no_state_is_refused(packed, state):
-    with pytest.raises(packhorse.errors.UsageError, match="this is no state of a packhorse.Loader"):
+def test_what_is_not_a_state_is_refused(packed, state):
+    with pytest.raises(packhorse.errors.UsageError, match="this is not a state of a packhorse.Loader"):
         loader(packed).load_state_dict(state)
 
 
@@ -381,12 +381,30 @@ def test_batches_may_die_in_any_thread(packed):
         del batch
 
 
+def test_what_only_a_dataloader_has_is_answered(packed):
+    reader = loader(packed)
+    assert not hasattr(reader, "batch_sampler")
+    with pytest.raises(AttributeError, match=r"packhorse.Loader has no attribute 'sampler': .*set_epoch\(\)"):
+        reader.sampler  # noqa: B018
+    with pytest.raises(AttributeError, match="packhorse.Loader has no attribute 'colour'$"):
+        reader.colour  # noqa: B018
+
+
 def test_stats_say_who_waits(packed):
     reader = loader(packed)
     assert reader.stats()["limit"] == "none"
     list(reader)
     stats = reader.stats()
     assert stats["samples"] == 120 and stats["batches"] == 4 and stats["limit"] in ("loader", "consumer")
+
+
+@pytest.mark.parametrize(
+    ("consumer_wait_s", "workers_wait_s", "limit"),
+    [(0.1, 0.0, "loader"), (0.1, 0.1, "loader"), (0.1, 1.0, "consumer"), (4e-6, 0.0, "consumer"), (0.0, 0.0, "consumer")],
+)
+def test_a_wait_that_is_no_part_of_the_work_limits_nothing(consumer_wait_s, workers_wait_s, limit):
+    waits = {"consumer_wait_s": consumer_wait_s, "workers_wait_s": workers_wait_s}
+    assert packhorse.loader._limit({"batches": 4, "workers": 2, "read_s": 0.1, "decode_s": 0.9, **waits}) == limit
 
 
 def test_tune_gives_options_of_a_loader_and_reasons_and_leaves_the_loader_as_it_is(packed):

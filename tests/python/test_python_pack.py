@@ -161,6 +161,18 @@ def test_photos_are_packed_verified_and_unpacked(tmp_path):
     assert tree(tmp_path / "folder") == tree(source)
 
 
+def test_progress_is_a_bar_of_tqdm_or_an_error_that_names_it(tmp_path, capfd, monkeypatch):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    packhorse.pack(SHAPES, tmp_path / "out", format="wds", progress=True)
+    assert re.search(r"100%.*\b156/156\b", capfd.readouterr().err)
+    packhorse.verify(tmp_path / "out", progress=True)
+    assert "100%" in capfd.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(packhorse.errors.UsageError, match="tqdm"):
+        packhorse.pack(SHAPES, tmp_path / "other", format="wds", progress=True)
+    assert not (tmp_path / "other").exists()
+
+
 def test_rejects_are_an_error_with_the_report_and_logged_but_not_printed(tmp_path, caplog, capfd):
     with caplog.at_level(logging.INFO, "packhorse"), pytest.raises(packhorse.errors.RejectedError) as raised:
         packhorse.pack(BROKEN, tmp_path / "out", format="wds", allow_odd_classes=True, log=tmp_path / "log")

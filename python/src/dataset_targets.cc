@@ -38,7 +38,7 @@ ObjectsAndSize objects(const Dataset& dataset, std::int64_t index, bool turned) 
     made.objects = call_that_may_wait(dataset.from_afar(), [&] {
       const reader::TargetsReader reader(dataset);
       if (!reader.has_objects())
-        throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with --targets");
+        throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with targets=");
       std::vector<std::byte> scratch;
       info = thread_decoder().header(dataset.view(sample, scratch).bytes, dataset.image(sample));
       Objects objects = reader.read(sample, info, scratch).objects;

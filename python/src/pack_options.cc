@@ -1,3 +1,4 @@
+#include "base/choices.h"
 #include "labels/text_file.h"
 #include "option_values.h"
 #include "pack_bindings.h"
@@ -11,9 +12,11 @@ GivenOptions given_options(const nb::dict& values, OptionTaker taker) {
   const std::vector<const PackOption*> options = pack_options(taker);
   GivenOptions given = values_by_name(values, {options.begin(), options.end()});
   for (const PackOption* option : options) {
-    if (option->required && !given.contains(option->name))
-      throw nb::type_error(
-          ("missing required keyword argument '" + std::string(option->name) + "'").c_str());
+    if (option->required && !given.contains(option->name)) {
+      std::string text = "missing required keyword argument '" + std::string(option->name) + "'";
+      if (option->choices != nullptr) text += "; " + choice_advice("", option->choices());
+      throw nb::type_error(text.c_str());
+    }
     const auto found = given.find(option->name);
     if (found != given.end() && option->kind == Option::Kind::kClassNames &&
         is_text(values[std::string(option->name).c_str()]))

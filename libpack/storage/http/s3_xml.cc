@@ -127,7 +127,7 @@ constexpr std::array kMeanings = {
     S3FaultMeaning{
         "AccessDenied", ErrorKind::kIo, "access is denied",
         "the credentials need s3:GetObject and s3:ListBucket, and s3:PutObject to write; "
-        "public buckets may want requests without a signature"},
+        "public buckets may want `sign=false`"},
     S3FaultMeaning{"InvalidAccessKeyId", ErrorKind::kIo, "the access key is not known there",
                    "check the credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE), and the endpoint"},
     S3FaultMeaning{"SignatureDoesNotMatch", ErrorKind::kIo, "the signature is wrong",

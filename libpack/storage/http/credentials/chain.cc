@@ -39,15 +39,16 @@ void check_profile_is_there(const Profile& profile) {
 }
 
 [[noreturn]] void refuse_without(const Profile& profile, const std::string& instance) {
-  throw Error(ErrorKind::kUsage,
-              "there are no credentials for S3: none in the environment (AWS_ACCESS_KEY_ID, "
-              "AWS_WEB_IDENTITY_TOKEN_FILE, AWS_CONTAINER_CREDENTIALS_FULL_URI), nor in the "
-              "profile '" +
-                  printable(profile.name) + "' of " + profile.places +
-                  ", and the instance's metadata " + instance,
-              {},
-              "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public buckets can "
-              "be read without credentials if one asks for that");
+  throw Error(
+      ErrorKind::kUsage,
+      "there are no credentials for S3: none in the environment (AWS_ACCESS_KEY_ID, "
+      "AWS_WEB_IDENTITY_TOKEN_FILE, AWS_CONTAINER_CREDENTIALS_FULL_URI), nor in the "
+      "profile '" +
+          printable(profile.name) + "' of " + profile.places + ", and the instance's metadata " +
+          instance,
+      {},
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; for a public bucket, "
+      "add `sign=false`");
 }
 
 Credentials ask_sources(const Surroundings& around, const CredentialFetch& fetch) {

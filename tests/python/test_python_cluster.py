@@ -151,6 +151,8 @@ def test_a_worker_of_another_version_is_an_error(monkeypatch, tmp_path):
         ("slurm", {}, "choose one of: processes, ray, dask, spark, mpi"),
         ("processes", {"task": "0/2"}, "task= cannot be given here"),
         ("processes", {"tasks": 0}, "tasks=0"),
+        ("processes", {"tasks": "2"}, "tasks='2'"),
+        (["ray"], {}, "there is no engine ['ray']"),
         ("processes", {"source": "a.parquet"}, "from_parquet"),
     ],
 )
@@ -158,6 +160,22 @@ def test_mistakes_are_said_before_anything_begins(engine, more, said, tmp_path):
     with pytest.raises(packhorse.errors.UsageError, match=".") as caught:
         cluster.pack(more.pop("source", SHAPES), tmp_path / "out", engine=engine, **more, **OPTIONS)
     assert said in str(caught.value) and not os.listdir(tmp_path)
+
+
+def test_verify_refuses_what_would_mean_something_else_of_its_parts(whole, threads):
+    for more in ({"subset": "0/4"}, {"against": SHAPES}):
+        with pytest.raises(packhorse.errors.UsageError, match=f"{[*more][0]}= cannot be given here"):
+            cluster.verify(whole, engine=threads, **more)
+
+
+def test_mistaken_options_are_those_of_pack_and_no_lost_task(threads, tmp_path):
+    for call in (lambda **more: packhorse.pack(SHAPES, tmp_path / "out", **more),
+                 lambda **more: cluster.pack(SHAPES, tmp_path / "out", engine=threads, tasks=2, **more)):  # fmt: skip
+        for more, said in (({}, "missing required keyword argument 'format'"), ({"format": "wds", "jbos": 1}, "did you mean 'jobs'"),
+                           ({"format": "wds", "shard_samples": []}, "shard_samples is of the type")):  # fmt: skip
+            with pytest.raises(TypeError, match=said):
+                call(**more)
+    assert not os.listdir(tmp_path)
 
 
 def test_an_engine_that_is_not_installed_is_named_with_its_extra(monkeypatch, tmp_path):

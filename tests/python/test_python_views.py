@@ -116,3 +116,12 @@ def test_filters_have_torchvisions_names(packed):
     assert repr(packhorse.Resize(24, interpolation="bicubic")) == "Resize(24, interpolation='bicubic')"
     with pytest.raises(ValueError, match='give "bilinear", "bicubic" or "random"'):
         packhorse.Resize(24, interpolation=InterpolationMode.NEAREST)
+
+
+@pytest.mark.parametrize("views", [[GLOBAL], [GLOBAL * 2]])
+def test_views_come_without_what_is_made_for_one_image(packed, tmp_path, views):
+    with packhorse.Writer(tmp_path / "objects", format="wds", object_classes=["x"]) as writer:
+        writer.add(np.zeros((9, 9, 3), np.uint8), 0, boxes=[])
+    for path, options in ((tmp_path / "objects", {"targets": True}), (packed, {"mixup": 1.0}), (packed, {"cutmix": 1.0})):
+        with pytest.raises(packhorse.errors.UsageError, match="views of an image come without targets, Mixup and CutMix"):
+            packhorse.Loader(path, 8, views=views, **options)

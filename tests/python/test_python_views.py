@@ -39,7 +39,7 @@ def test_a_batch_has_a_tensor_for_each_view_of_the_same_samples(packed):
 
 
 def test_the_first_view_is_what_augment_gives_and_every_view_draws_for_itself(packed):
-    views = epoch(packed, [GLOBAL * 2, LOCAL * 2])
+    views = epoch(packed, [2 * GLOBAL, LOCAL * 2])
     alone = list(packhorse.Loader(packed, 32, augment=GLOBAL, seed=3))
     for several, one in zip(views, alone, strict=True):
         assert torch.equal(several.views[0], one.images) and torch.equal(several.labels, one.labels)

@@ -265,6 +265,24 @@ def test_samples_of_a_mixture_in_any_order_are_read(packed):
         loader(both, indices=numbers, weights=[1, 2])
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_parts_of_a_mixture_have_the_samples_that_were_chosen(packed, seed):
+    draw = np.random.default_rng(seed)
+    whole = packhorse.Dataset([packed / "train", packhorse.Dataset(packed, split="val")], image="bytes")
+    part, numbers = whole, np.arange(len(whole))
+    for _ in range(3):
+        chosen = draw.integers(len(part), size=draw.integers(len(part) // 2, len(part)))
+        chosen = np.sort(chosen) if draw.random() < 0.5 else chosen
+        part, numbers = part.part(chosen), numbers[chosen]
+        assert part.indices.tolist() == numbers.tolist()
+        assert part.labels.tolist() == whole.labels[numbers].tolist()
+        some = draw.integers(len(part), size=5)
+        assert [part.read(i) for i in some] == [whole.read(i) for i in numbers[some]]
+        assert part.member(np.arange(len(part)))[0].tolist() == whole.member(numbers)[0].tolist()
+    turned = part.part(np.arange(len(part))[::-1]).part(subset=lambda columns: columns["member"] == 1)
+    assert turned.indices.tolist() == numbers[numbers >= 120][::-1].tolist()
+
+
 def test_a_mixture_has_its_members_by_weight(packed):
     plain = mixture(packed)
     assert sorted(samples_of(plain)) == list(range(156))

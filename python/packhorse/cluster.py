@@ -320,10 +320,10 @@ def _engine_error(name: str, error: Exception) -> Error:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     ours = [line for line in lines if re.match(r"packhorse\.errors\.\w+: ", line)]
     what = (ours or lines or [""])[0][:500]
-    return StorageError(
-        f"{name}: a task was lost: {type(error).__name__}: {what}",
-        advice="finished shards are kept: make the same call again; the engine's log says more",
-    )
+    advice = "finished shards are kept: make the same call again; the engine's log says more"
+    if isinstance(error, concurrent.futures.BrokenExecutor):
+        advice += '. Workers import the script that made them: let it make calls below `if __name__ == "__main__":`'
+    return StorageError(f"{name}: a task was lost: {type(error).__name__}: {what}", advice=advice)
 
 
 def _module(name: str, package: str, extra: str) -> Any:

@@ -3,10 +3,12 @@
 import concurrent.futures
 import fcntl
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from package import packhorse
+from package import environment, packhorse
 from python_support import SHAPES, copy_tree, flip_byte, tree
 
 import packhorse.cluster as cluster
@@ -204,6 +206,14 @@ def test_errors_of_an_engine_say_what_to_do(tmp_path):
     assert error.what == "Changing: a task was lost: RuntimeError: the node died" and "same call again" in error.advice
     error = fail(packhorse.errors.NoSpaceError("the disk is full", "/x"))
     assert isinstance(error, packhorse.errors.NoSpaceError) and not os.listdir(tmp_path)
+
+
+def test_a_script_that_its_workers_would_run_again_is_told(tmp_path):
+    call = f"packhorse.cluster.pack({str(SHAPES)!r}, {str(tmp_path / 'out')!r}, engine='processes', tasks=1, format='wds')"
+    (tmp_path / "script.py").write_text(f"import packhorse.cluster\n{call}\n")
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "next:  finished shards are kept" in done.stderr
+    assert 'below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
 
 
 def test_an_error_of_a_task_is_that_of_pack_and_names_the_task(threads, tmp_path):

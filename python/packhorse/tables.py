@@ -121,10 +121,12 @@ def _files(files: Files) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in paths:
         found.setdefault(_split_of(path), []).append(path)
-    if len(found) > 1 and "" in found:
+    said = {path: {_SPLITS[word] for word in re.split("[^a-z]+", path.lower()) if word in _SPLITS} for path in found.get("", ())}
+    if "" in found and (len(found) > 1 or any(splits != said[paths[0]] for splits in said.values())):
         raise UsageError(
-            "some of these files are splits by their names, and others are not", found[""][0], 'give the files of each split: {"train": [...]}'
-        )
+            "some of these files may be splits by their names, and it is not clear which", found[""][0],
+            'give the files of each split: {"train": [...]}, or {"": [...]} for one dataset of all',
+        )  # fmt: skip
     for split, of in found.items():
         _refuse_missing_parts(split, of)
     return found

@@ -178,7 +178,7 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path, monkeypatch):
     write(tmp_path / "a/train-00001-of-00002.parquet", rows(10, 20), features=other)
     refused(USAGE, "the column label is not as in", "a/*.parquet")
     write(tmp_path / "a/extra.parquet", rows(20, 30))
-    refused(USAGE, "some of these files are splits", "a/*.parquet")
+    refused(USAGE, "some of these files may be splits", "a/*.parquet")
     refused(MISSING, "no Parquet files are there", "b/*.parquet")
     refused(MISSING, "no Parquet files are there", {"train": "a/extra.parquet", "val": "b/*.parquet"})
     refused(MISSING, "no Parquet files are there", {"train": []})
@@ -192,6 +192,18 @@ def test_each_part_is_there_once(tmp_path, monkeypatch):
     for folder in ("a", "b"):
         write(tmp_path / f"{folder}/train-00000-of-00002.parquet", rows(0, 10))
     refused(MISSING, "there are 2 of the 2 files that their names speak of, some twice", "*/*.parquet")
+
+
+@pytest.mark.parametrize("names", [("x-train", "x-test"), ("train/x", "test/x"), ("x_dev", "x"), ("x-train-00000-of-00001", "x-val-00000-of-00001")])
+def test_splits_are_not_mixed_into_one_dataset_unasked(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(names):
+        write(tmp_path / f"test/{name}.parquet", rows(10 * number, 10 * number + 10))
+    refused(USAGE, "some of these files may be splits", "test/**/*.parquet")
+    packhorse.from_parquet({"": "test/**/*.parquet"}, "all", format="wds")
+    assert content("all") == wanted(0, 20)
+    packhorse.from_parquet({"train": f"test/{names[0]}.parquet", "val": f"test/{names[1]}.parquet"}, "two", format="wds")
+    assert content("two/train") == wanted(0, 10) and content("two/val") == wanted(10, 20)
 
 
 def test_a_pattern_finds_files_at_any_depth(tmp_path, monkeypatch):

@@ -279,11 +279,10 @@ class _Columns:
     def _categories(self, features: dict[str, Any]) -> list[str]:
         if self.objects is None:
             return []
-        feature = features.get(self.objects, {})
-        members = feature.get("feature", feature)  # a list of objects, or lists of their members
-        category = members.get("category", {})
-        names = category.get("names") or category.get("feature", {}).get("names")
-        if not names:
+        said = features.get(self.objects, {})
+        category = _get(_get(said, "feature") or said, "category")  # a list of objects, or lists of their members
+        names = _get(_get(category, "feature") or category, "names")
+        if not names or not _are_names(names):
             raise UsageError(f"the categories in {self.objects} have no names", self.where, "give object_classes=")
         return names
 
@@ -359,13 +358,27 @@ def _features(schema: Any, where: str) -> dict[str, Any]:
     if len(text) > _MOST_FEATURES:
         raise UnsupportedError(f"the features have {len(text)} bytes; the limit is {_MOST_FEATURES}", where, "write fewer")
     try:
-        found = json.loads(text).get("info", {}).get("features", {})
-        names = [one.get("names") for one in found.values()]
-        if not all(isinstance(list_, (list, type(None))) and all(isinstance(name, str) for name in list_ or ()) for list_ in names):
+        found = _without_lists(json.loads(text).get("info", {}).get("features", {}))
+        if not all(_are_names(one.get("names") or []) for one in found.values()):
             raise TypeError
-        return dict(found)
+        return found
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise CorruptError("the metadata `huggingface` are not as the Hub writes them", where, "fetch the file again") from error
+
+
+def _without_lists(said: Any) -> Any:
+    """Earlier versions of `datasets` wrote [what is in it] for a list."""
+    if isinstance(said, dict):
+        return {name: _without_lists(one) for name, one in said.items()}
+    return {"feature": _without_lists(said[0])} if isinstance(said, list) and said and isinstance(said[0], (dict, list)) else said
+
+
+def _get(said: Any, name: str) -> Any:
+    return said.get(name) if isinstance(said, dict) else None
+
+
+def _are_names(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(name, str) for name in given)
 
 
 def _is(features: dict[str, Any], name: str, kind: str) -> bool:

@@ -94,8 +94,10 @@ CATEGORY = {"names": ["cat", "dog"], "_type": "ClassLabel"}
     [
         (LISTS, {"bbox": {}, "category": {"feature": CATEGORY}}, {"bbox": [[1, 2, 3, 4], [0, 0, 5, 5]], "category": [1, 0], "area": [9, 25]}),
         (STRUCTS, {"feature": {"bbox": {}, "category": CATEGORY}}, [{"bbox": [1, 2, 3, 4], "category": 1}, {"bbox": [0, 0, 5, 5], "category": 0}]),
+        (LISTS, {"bbox": [[{}]], "category": [CATEGORY]}, {"bbox": [[1, 2, 3, 4], [0, 0, 5, 5]], "category": [1, 0], "area": [9, 25]}),
+        (STRUCTS, [{"bbox": [{}], "category": CATEGORY}], [{"bbox": [1, 2, 3, 4], "category": 1}, {"bbox": [0, 0, 5, 5], "category": 0}]),
     ],
-    ids=["lists", "structs"],
+    ids=["lists", "structs", "lists as datasets 3 wrote them", "structs as datasets 3 wrote them"],
 )
 def test_objects_are_packed(kind, feature, value, tmp_path):
     empty = {"bbox": [], "category": [], "area": []} if isinstance(value, dict) else []
@@ -282,6 +284,9 @@ def test_hostile_files_are_refused(tmp_path, monkeypatch):
     refused(packhorse.errors.UnsupportedError, "the footer has 524288000 bytes", "huge.parquet")
     write(tmp_path / "names.parquet", rows(), features={"image": {"_type": "Image"}, "label": {"names": {"a": 1}, "_type": "ClassLabel"}})
     refused(CORRUPT, "metadata `huggingface`", "names.parquet")
+    for odd in (3, {"category": 3}, {"category": {"names": 3}}, {"category": {"names": ["a", 3]}}, {"feature": 3}, {"category": {"feature": 3}}):
+        write(tmp_path / "odd.parquet", rows(o=lambda i: []), [("o", STRUCTS)], {**FEATURES, "o": odd})
+        refused(CORRUPT if odd == 3 else USAGE, "metadata `huggingface`" if odd == 3 else "the categories in o have no names", "odd.parquet")
     schema = arrow.schema([("image", IMAGE), ("label", arrow.int64())], {"huggingface": "[" * 100_000})
     parquet.write_table(arrow.Table.from_pylist(rows(), schema), "deep.parquet")
     refused(CORRUPT, "metadata `huggingface`", "deep.parquet")

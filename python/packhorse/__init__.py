@@ -21,6 +21,7 @@ from .augment import (
     RandomPerspective,
     RandomZoomOut,
 )
+from ._parquet import to_parquet
 from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader, Mixed, TargetBatch, ViewsBatch
@@ -49,7 +50,7 @@ from .pixel_steps import (
     TrivialAugmentWide,
 )
 from .remote import configure_remote, remote_counters
-from .tables import from_datasets, from_parquet, to_parquet
+from .tables import from_datasets, from_parquet
 from .targets import TargetRules, Targets
 from .writer import Writer
 

@@ -26,7 +26,7 @@ class SampleHook:
             made = self._function(image, label, seed)
             return None if made is None or made is image else _like(image, made)
         except BaseException as error:  # any: it goes on in the thread that reads from the loader
-            words = f"{type(error).__name__}: {error}"
+            words = f"{type(error).__name__}: {error}".encode(errors="backslashreplace").decode()
             self._raised[words] = error
             return words
 

@@ -72,8 +72,12 @@ class Subset:
     def __post_init__(self):
         if self.fold is None and (self.held_out or self.stratified):
             raise ValueError("held_out and stratified are about a fold: give fold=(k, i)")
-        if isinstance(self.classes, (str, int)):
+        if not hasattr(self.classes, "__iter__") or isinstance(self.classes, str):
             raise TypeError(f"classes={self.classes!r}: give a list of names or numbers")
+        if not _counts([self.min_side]):
+            raise TypeError(f"min_side={self.min_side!r}: give a number of pixels")
+        if self.fold is not None and not (isinstance(self.fold, (tuple, list)) and len(self.fold) == 2 and _counts(self.fold)):
+            raise TypeError(f"fold={self.fold!r}: give (k, i), for all but part i of k")
 
     def numbers_in(self, native: Any) -> NDArray[np.uint64]:
         """The numbers of the chosen samples."""
@@ -88,10 +92,17 @@ class Subset:
         return numpy.asarray(picked if len(chosen) == len(native) else picked[numpy.isin(picked, chosen)])
 
 
+def _counts(given: Sequence[Any]) -> bool:
+    """Whether all are whole numbers from 0 on, as C++ takes them."""
+    return all(hasattr(one, "__index__") and 0 <= one < 2**32 for one in given)
+
+
 def class_name(native: Any, one: Any) -> str:
     """The name of a class, given by name or number."""
     if isinstance(one, str):
         return one
+    if isinstance(one, bool) or not hasattr(one, "__index__"):
+        raise TypeError(f"a class is given by name or number, not by a {type(one).__name__}")
     if not 0 <= one < len(native.classes):
         raise UsageError(f"there is no class {one}: the dataset has {len(native.classes)}")
     return native.classes[one]
@@ -177,13 +188,20 @@ class Weights:
     def _named(self, weights: Any) -> tuple[str, NDArray[np.float64] | None] | None:
         import numpy  # noqa: PLC0415
 
-        members = len(self._dataset.members)
+        members = 0 if self._dataset._parts else len(self._dataset.members)  # none to weigh where their samples are in another order
         if weights is None:
             return ("members", None) if members else None
+        named = {}
         if isinstance(weights, Mapping):
-            named = {class_name(self._dataset._native, name): float(weight) for name, weight in weights.items()}
-            return "classes", numpy.asarray(self._dataset._native.class_weights(named))
-        array = numpy.ascontiguousarray(weights, dtype=numpy.float64)
+            named = {class_name(self._dataset._native, one): weight for one, weight in weights.items()}
+            if len(named) < len(weights):
+                raise UsageError("a class has two weights, by its name and by its number", advice="give one for each class")
+        try:
+            array = numpy.ascontiguousarray([*named.values()] if named else weights, dtype=numpy.float64)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"weights are numbers: {error}", advice='give numbers, or "balanced", "sqrt" or a field') from error
+        if named:
+            return "classes", numpy.asarray(self._dataset._native.class_weights(dict(zip(named, array.tolist(), strict=True))))
         if array.ndim != 1:
             raise TypeError(f"weights are one list, not an array of the shape {array.shape}")
         return "members" if members and len(array) == members else "samples", array
@@ -212,9 +230,23 @@ class Weights:
         if self._following is not None:
             self.set(native, self._following)
 
+    def _sizes(self) -> NDArray[np.float64]:
+        """By which each sample of a mixture comes once."""
+        import numpy  # noqa: PLC0415
+
+        return numpy.array([len(member) for member in self._dataset.members], dtype=numpy.float64)
+
+    def held(self) -> dict[str, Any]:
+        """What resume() brings back."""
+        return {"weights": self.changed, "next_weights": self._following}
+
     def resume(self, native: Any, state: Mapping[str, Any], epoch: int) -> None:
-        """The weights of a state."""
+        """The weights of a state; where it has none, those that the Loader was made with."""
         if state.get("weights") is not None:
             self.set(native, state["weights"])
+        elif self.changed is not None:
+            own = self.native and self.native[1]
+            native.set_weights(self._sizes() if own is None else own)
+            self.changed = None
         self._following = state.get("next_weights")
         self.begin(native, epoch)

@@ -69,9 +69,7 @@ def pack(
     log       as for packhorse.pack()
     progress  called with (done, all) tasks
     """
-    refused = [name for name in ("task", "finish", "dry_run") if options.get(name)]
-    if refused:
-        raise UsageError(f"{refused[0]}= cannot be given here", advice="the engine's tasks have it; packhorse.pack() takes it")
+    _refuse(options, "pack", "task", "finish", "dry_run")
     if packing.is_table(source):
         raise UsageError("tables are not packed in tasks", os.fsdecode(source), "packhorse.from_parquet() packs them, on one machine")
     source, out = _everywhere(source), _everywhere(out)
@@ -103,7 +101,10 @@ def verify(
 
     engine, tasks, jobs, progress
               as for pack()
+
+    Without subset= and against=: packhorse.verify() compares with a source.
     """
+    _refuse(options, "verify", "subset", "against")
     dataset = _everywhere(dataset)
     given: dict[str, Any] = {**options}
     given["jobs"] = given.get("jobs") or 1
@@ -113,6 +114,13 @@ def verify(
         return _joined([answer.report for answer in _collect(each, make, given["jobs"], tasks, progress)])
 
     return _by(engine, work)
+
+
+def _refuse(options: Any, call: str, *names: str) -> None:
+    """What would say something else of a part than of the whole."""
+    for name in names:
+        if options.get(name):
+            raise UsageError(f"{name}= cannot be given here", advice=f"the tasks are parts already; packhorse.{call}() takes it")
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ class _Answer:
     host: str
     task: _Task
     report: Any = None
-    error: Error | None = None
+    error: Exception | None = None
 
 
 _Make = Callable[..., _Task]
@@ -172,6 +180,8 @@ def _run(task: _Task) -> _Answer:
     except Error as error:
         what = f"task {task.number}/{task.count} on {host}: {error.what}"
         return _Answer(host, task, None, type(error)(what, error.path, error.advice, error.key, error.code))
+    except TypeError as error:  # of options
+        return _Answer(host, task, None, error)
 
 
 def _pack_here(source: str, out: str, **options: Any) -> PackReport:
@@ -228,8 +238,8 @@ def _seen_by_all(out: str) -> Iterator[str]:
 
 def _collect(each: _Each, make: _Make, jobs: int, tasks: int | None, progress: packing.Progress | None) -> list[_Answer]:
     """The answers of all tasks, by number; raises the first error among them."""
-    if tasks is not None and tasks < 1:
-        raise UsageError(f"tasks={tasks}", advice="give 1 or more")
+    if tasks is not None and (not hasattr(tasks, "__index__") or tasks < 1):
+        raise UsageError(f"tasks={tasks!r}", advice="give a whole number, 1 or more")
     settings = tuple(remote.options().items())
 
     def cut(slots: int) -> list[_Task]:
@@ -280,7 +290,7 @@ def _by(engine: Engine, work: Callable[[_Each], Result]) -> Result:
         return _named(type(engine).__name__, work, functools.partial(_executor, engine))
     if engine == "mpi":
         return _mpi(work)
-    if engine not in _ENGINES:
+    if not isinstance(engine, str) or engine not in _ENGINES:
         known = ", ".join([*_ENGINES, "mpi"])
         raise UsageError(f"there is no engine {engine!r}", advice=f"choose one of: {known}; or give a concurrent.futures.Executor")
     return _named(engine, work, _ENGINES[engine])
@@ -310,10 +320,10 @@ def _engine_error(name: str, error: Exception) -> Error:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     ours = [line for line in lines if re.match(r"packhorse\.errors\.\w+: ", line)]
     what = (ours or lines or [""])[0][:500]
-    return StorageError(
-        f"{name}: a task was lost: {type(error).__name__}: {what}",
-        advice="finished shards are kept: make the same call again; the engine's log says more",
-    )
+    advice = "finished shards are kept: make the same call again; the engine's log says more"
+    if isinstance(error, concurrent.futures.BrokenExecutor):
+        advice += '. Workers import the script that made them: let it make calls below `if __name__ == "__main__":`'
+    return StorageError(f"{name}: a task was lost: {type(error).__name__}: {what}", advice=advice)
 
 
 def _module(name: str, package: str, extra: str) -> Any:

@@ -117,7 +117,7 @@ class Dataset:
         numbers = _sampling.chosen(self._native, indices, subset)
         if numbers is None:
             return
-        if self.members and (numbers[1:] >= numbers[:-1]).all():  # then its members are parts of theirs
+        if self.members and not self._parts and (numbers[1:] >= numbers[:-1]).all():  # then its members are parts of theirs
             self._whole = self._whole or [len(member) for member in self.members]
             self.members = _sampling.parts_of(self.members, numbers)
             self._open()
@@ -370,6 +370,9 @@ def _member(given: Any, split: str) -> Dataset:
 
 def _place(index: Any) -> int:
     try:
-        return operator.index(index)
+        number = operator.index(index)
     except TypeError:
         raise TypeError(f"the number of a sample is a whole number, not a {type(index).__name__}") from None
+    if not -(2**63) <= number < 2**63:
+        raise IndexError(f"there is no sample {number}")
+    return number

@@ -38,6 +38,8 @@ Augment = (
 
 Source = str | os.PathLike[str] | Dataset | Sequence[str | os.PathLike[str] | Dataset] | Any
 
+_MOST = 2**64  # numbers of epochs and samples are less
+
 OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil"); or pack them with --image resize or raw'
 
 
@@ -121,9 +123,12 @@ def _process_group() -> tuple[int, int]:
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
-    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    return 0, 1
+    rank, world_size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    if not (rank and world_size):
+        return 0, 1
+    if not (rank.isdecimal() and world_size.isdecimal()):
+        raise UsageError(f"the environment has RANK={rank} and WORLD_SIZE={world_size}", advice="set both to numbers, or neither")
+    return int(rank), int(world_size)
 
 
 class Loader(Generic[Delivers]):
@@ -260,6 +265,8 @@ class Loader(Generic[Delivers]):
         self._weights = _sampling.Weights(self.dataset, weights, options)
         made = _views(size, augment, views)
         rules = native_rules(targets)
+        if views is not None and (rules is not None or options.get("mixup") or options.get("cutmix")):
+            raise UsageError("views of an image come without targets, Mixup and CutMix", advice="leave out views=, or these")
         if rules is not None:
             self.dataset.require_targets()
         self._kinds = {record["kind"] for record in self.dataset.target_records}
@@ -306,12 +313,15 @@ class Loader(Generic[Delivers]):
         return self._native.steps()
 
     def __iter__(self) -> Iterator[Delivers]:
+        self._refuse_no_batch()
+        return self._batches()
+
+    def _refuse_no_batch(self) -> None:
         if len(self) == 0:
             raise ValueError(
                 f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
                 f"for each of {self.world_size} rank{'s' * (self.world_size > 1)}; use drop_last=False or a smaller batch_size"
             )
-        return self._batches()
 
     def _batches(self) -> Iterator[Any]:
         this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
@@ -393,7 +403,10 @@ class Loader(Generic[Delivers]):
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch, from its start."""
-        self._epoch, self._done = epoch, 0
+        number = _whole("epoch", epoch)
+        if not 0 <= number < _MOST:
+            raise UsageError(f"there is no epoch {number}", advice="epochs are counted from 0")
+        self._epoch, self._done = number, 0
 
     def state_dict(self) -> dict:
         """Where the iteration is: after the batches delivered so far; after the last one, at the start of the next
@@ -440,15 +453,20 @@ class Loader(Generic[Delivers]):
                 f"the state is from the middle of an epoch in the order {order!r}, and this loader has "
                 f"{self._native.order!r}: give order={order!r}"
             )
-        self._weights.resume(self._native, state, epoch)
-        if done > 0 and state.get("sampling", "") != self._native.sampling_id():
-            raise UsageError(
-                "the state is from the middle of an epoch with other weights, repeats or num_samples",
-                self.dataset.path,
-                advice="make the Loader as the one it was taken from",
-            )
-        if done > 0 and self._native.steps(done) == 0:  # less than a batch of that epoch is left, and dropped
-            epoch, done = epoch + 1, 0
+        held = self._weights.held()
+        try:
+            self._weights.resume(self._native, state, epoch)
+            if done > 0 and state.get("sampling", "") != self._native.sampling_id():
+                raise UsageError(
+                    "the state is from the middle of an epoch with other weights, repeats or num_samples",
+                    self.dataset.path,
+                    advice="make the Loader as the one it was taken from",
+                )
+            if done > 0 and self._native.steps(done) == 0:  # less than a batch of that epoch is left, and dropped
+                epoch, done = epoch + 1, 0
+        except Error:
+            self._weights.resume(self._native, held, self._epoch)
+            raise
         self._epoch, self._done, self._pass = epoch, done, None
 
     def _check_data(self, state: dict, done: int, other_data: bool) -> None:
@@ -456,7 +474,7 @@ class Loader(Generic[Delivers]):
         if data is None or data == self.dataset.id or other_data:
             return
         what = (
-            f"the state is of other data, or of another packing: its dataset has the id {data[:12]}, "
+            f"the state is of other data, or of another packing: its dataset has the id {str(data)[:12]}, "
             f"this one {self.dataset.id[:12]}"
         )
         if done == 0:
@@ -477,6 +495,7 @@ class Loader(Generic[Delivers]):
 
             print(loader.tune())                                 # workers=8, slots=4, order='global'
         """
+        self._refuse_no_batch()
         try:
             return Tuning(*self._native.tune(float(seconds)))
         except Error as error:
@@ -524,7 +543,7 @@ def _whole(name: str, value: Any) -> int:
 
 def _number(state: dict, name: str) -> int:
     value: Any = state.get(name) if isinstance(state, dict) else None
-    if hasattr(value, "__index__") and value >= 0:  # also numpy's
+    if hasattr(value, "__index__") and 0 <= value < _MOST:  # also numpy's
         return value.__index__()
     held = sorted(map(str, state)) if isinstance(state, dict) else type(state).__name__
     raise UsageError(

@@ -1,4 +1,4 @@
-"""Parquet files and Hugging Face's datasets as sources, and Parquet files for their Hub. docs/containers.md.
+"""Parquet files and Hugging Face's datasets as sources. docs/containers.md.
 
 It needs pyarrow; hf:// needs huggingface_hub. The extra `packhorse[hf]` names both.
 """
@@ -6,20 +6,19 @@ It needs pyarrow; hf:// needs huggingface_hub. The extra `packhorse[hf]` names b
 import dataclasses
 import glob
 import hashlib
-import importlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import packing
+from ._hub import fetched, module
 from ._options import Path, WriterOptions, takes
 from .dataset import Dataset
-from .errors import CorruptError, Error, ExistsError, NotFoundError, RejectedError, StorageError, UnsupportedError, UsageError
+from ._pytorch import place_bytes
+from .errors import CorruptError, Error, NotFoundError, RejectedError, StorageError, UnsupportedError, UsageError
 from .packing import Progress
-from .reports import PackReport, ParquetReport, Reject
+from .reports import PackReport, Reject
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -29,13 +28,10 @@ Fields = Iterable[str] | Mapping[str, str]
 Files = Path | Iterable[Path] | Mapping[str, Any]  # of a mapping: split -> files
 
 _SPLITS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "dev": "val", "test": "test"}
-_HUB_SPLITS = {"val": "validation", "": "train"}
 _PART = re.compile(r"(?P<split>.+)-(?P<part>\d+)-of-(?P<of>\d+)(-[0-9a-f]+)?")
-_URL = re.compile(r"hf://datasets/(?P<repository>[\w.-]+/[\w.-]+)(@(?P<revision>[^/]+))?(/(?P<subset>.*?)/*)?")
 _MOST_FOOTER, _MOST_FEATURES = 256 << 20, 16 << 20  # bytes
 _MOST_COLUMNS, _MOST_FILES = 10_000, 100_000
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 64, 256 << 20
-_GROUP_ROWS, _GROUP_BYTES = 1000, 64 << 20  # of what is written
 _UNLABELLED = "unlabelled"
 
 
@@ -74,7 +70,7 @@ def from_parquet(files: Files, out: Path, *, progress: Progress | None = None, *
     unlabelled      the images have no classes
     max_rejects     rows whose image is refused; the same number again where only decoding shows the damage
     """
-    arrow = _module("pyarrow.parquet")
+    arrow = module("pyarrow.parquet")
     named = _files(files)
     opened = [(split, path, _open(arrow, path)) for split, paths in named.items() for path in paths]
     chosen = _Columns(opened[0][2].schema_arrow, opened[0][1], options)
@@ -89,10 +85,16 @@ def from_parquet(files: Files, out: Path, *, progress: Progress | None = None, *
 def from_datasets(dataset: Any, out: Path, *, progress: Progress | None = None, **options: "Unpack[TableOptions]") -> PackReport:
     """Packs a `datasets.Dataset`, or a `DatasetDict` as its splits, as from_parquet() does. Images that are files of this
     machine are read."""
+    hub = module("datasets")
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"": dataset}
-    first = next(iter(splits.values()))
-    chosen = _Columns(first.features.arrow_schema, "the dataset", options, read_paths=True)
-    encoded = _module("datasets").Image(decode=False)
+    if not splits or not all(isinstance(split, hub.Dataset) for split in splits.values()):
+        given = ", ".join(sorted({type(split).__name__ for split in splits.values()})) or "nothing"
+        raise UsageError(f"a datasets.Dataset, or a DatasetDict of such, is expected, not {given}", advice="load it without streaming=True")
+    names = {name: _SPLITS.get(name, name) for name in splits}
+    if len(set(names.values())) < len(names):
+        raise UsageError(f"two of the splits {', '.join(names)} are one split of a packed dataset", advice="rename one of them")
+    chosen = _Columns(next(iter(splits.values())).features.arrow_schema, "the dataset", options, read_paths=True)
+    encoded = hub.Image(decode=False)
 
     def rows() -> Iterator[tuple[str, dict[str, Any], str]]:
         for name, split in splits.items():
@@ -101,47 +103,9 @@ def from_datasets(dataset: Any, out: Path, *, progress: Progress | None = None, 
             if chosen.is_image_feature:
                 bare = bare.cast_column(chosen.image, encoded)
             for number, row in enumerate(bare):
-                yield _SPLITS.get(name, name), row, f"{name or 'the dataset'}, row {number}"
+                yield names[name], row, f"{name or 'the dataset'}, row {number}"
 
     return _pack(rows(), sum(len(split) for split in splits.values()), chosen, out, progress, options)
-
-
-def to_parquet(dataset: Path, out: Path, *, rows_per_file: int = 10_000) -> ParquetReport:
-    """Writes a packed dataset, or a directory of splits, as Parquet files for Hugging Face's Hub, with a card (README.md):
-    `datasets.load_dataset(out)` reads images and ClassLabels. Captions are texts, boxes `objects` with `bbox` (xywh) and
-    `category`; other fields are bytes. `out` appears when it is complete. The report's `upload` is the command for the Hub.
-    """
-    if rows_per_file < 1:
-        raise UsageError(f"rows_per_file={rows_per_file}", advice="give 1 or more")
-    target = os.fspath(os.path.abspath(os.fsdecode(out)))
-    if os.path.lexists(target):
-        raise ExistsError("the target already exists", target, "choose another")
-    described = packing.inspect(dataset).datasets
-    building = f"{target}.partial"
-    shutil.rmtree(building, ignore_errors=True)
-    try:
-        os.makedirs(f"{building}/data")
-        written = [file for one in described for file in _write_split(one, f"{building}/data", rows_per_file)]
-        _write_card(described, f"{building}/README.md", os.path.basename(target))
-        os.rename(building, target)
-    except OSError as error:
-        if isinstance(error, Error):
-            raise
-        raise StorageError(f"cannot write: {error.strerror}", target, "free some space, or choose another place") from error
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-    made = {"files": written, "samples": sum(one.samples for one in described), "upload": f"hf upload OWNER/NAME {target} . --repo-type dataset"}
-    return ParquetReport.of(made)
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise UnsupportedError(
-            f"{package} is not installed: {error}", advice=f"pip install {package} (packhorse[hf] names all that the Hub needs)"
-        ) from error
 
 
 # Which files
@@ -149,33 +113,37 @@ def _module(name: str) -> Any:
 
 def _files(files: Files) -> dict[str, list[str]]:
     """split -> its files."""
-    if isinstance(files, Mapping):
-        return {split: [path for paths in _files(one).values() for path in paths] if isinstance(one, Mapping) else _listed(one)
-                for split, one in files.items()}  # fmt: skip
+    if isinstance(files, Mapping) and files:
+        return {split: _listed(one) for split, one in files.items()}
     paths = _listed(files)
-    if not paths:
-        raise NotFoundError("no Parquet files are there", str(files), "name them, or give a pattern")
     if len(paths) > _MOST_FILES:
         raise UnsupportedError(f"{len(paths)} Parquet files; the limit is {_MOST_FILES}", advice="pack them in several parts")
     found: dict[str, list[str]] = {}
     for path in paths:
         found.setdefault(_split_of(path), []).append(path)
-    if len(found) > 1 and "" in found:
+    said = {path: {_SPLITS[word] for word in re.split("[^a-z]+", path.lower()) if word in _SPLITS} for path in found.get("", ())}
+    if "" in found and (len(found) > 1 or any(splits != said[paths[0]] for splits in said.values())):
         raise UsageError(
-            "some of these files are splits by their names, and others are not", found[""][0], 'give the files of each split: {"train": [...]}'
-        )
+            "some of these files may be splits by their names, and it is not clear which", found[""][0],
+            'give the files of each split: {"train": [...]}, or {"": [...]} for one dataset of all',
+        )  # fmt: skip
     for split, of in found.items():
         _refuse_missing_parts(split, of)
     return found
 
 
 def _listed(files: Any) -> list[str]:
-    if not isinstance(files, (str, os.PathLike)):
-        return [path for one in files for path in _listed(one)]
-    text = os.fsdecode(files)
-    if text.startswith("hf://"):
-        return _fetched(text)
-    return [text] if os.path.exists(text) or not glob.has_magic(text) else sorted(glob.glob(text))
+    """One file at least, for each pattern."""
+    if hasattr(files, "__iter__") and not isinstance(files, (str, bytes, os.PathLike)):
+        found = [path for one in files for path in _listed(one)]
+    else:
+        text = os.fsdecode(place_bytes(files))
+        if text.startswith("hf://"):
+            return fetched(text)
+        found = [text] if os.path.exists(text) or not glob.has_magic(text) else sorted(glob.glob(text, recursive=True))
+    if not found:
+        raise NotFoundError("no Parquet files are there", str(files), "name them, or give a pattern")
+    return found
 
 
 def _split_of(path: str) -> str:
@@ -188,46 +156,13 @@ def _split_of(path: str) -> str:
 
 def _refuse_missing_parts(split: str, paths: list[str]) -> None:
     parts = [part for path in paths if (part := _PART.fullmatch(os.path.basename(path).removesuffix(".parquet")))]
-    if parts and len(parts) != int(parts[0]["of"]):
+    numbers = sorted(int(part["part"]) for part in parts)
+    if parts and numbers != list(range(int(parts[0]["of"]))):
         raise NotFoundError(
-            f"there are {len(parts)} of the {int(parts[0]['of'])} files that their names speak of", paths[0],
-            f"fetch the others; to pack only these, say so: {{{split or 'train'!r}: [...]}}",
+            f"there are {len(parts)} of the {int(parts[0]['of'])} files that their names speak of"
+            + (", some twice" if len(set(numbers)) < len(numbers) else ""), paths[0],
+            f"give each of them once; to pack only these, say so: {{{split or 'train'!r}: [...]}}",
         )  # fmt: skip
-
-
-def _fetched(url: str) -> list[str]:
-    """The Parquet files of a dataset on the Hub, in the cache of huggingface_hub, which goes on where it was interrupted."""
-    hub, match = _module("huggingface_hub"), _URL.fullmatch(url)
-    if match is None:
-        raise UsageError("this names no dataset of the Hub", url, "write hf://datasets/OWNER/NAME, perhaps with @REVISION or /SUBSET")
-    place = {"repo_id": match["repository"], "revision": match["revision"], "repo_type": "dataset"}
-    try:
-        names = hub.HfApi().list_repo_files(**place)
-        names = sorted(name for name in names if name.endswith(".parquet"))
-        inside = [name for name in names if not match["subset"] or f"{name}/".startswith(f"{match['subset']}/")]
-        _refuse_subsets(url, names, inside)
-        return [hub.hf_hub_download(filename=name, **place) for name in inside]
-    except Error:
-        raise
-    except Exception as error:
-        what = f"the Hub: {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
-        raise StorageError(what[:500], url, "check the name; datasets with conditions need HF_TOKEN, or `hf auth login`") from error
-
-
-def _refuse_subsets(url: str, names: list[str], inside: list[str]) -> None:
-    def subset(name: str) -> str:
-        folder, file = os.path.split(name)
-        return os.path.dirname(folder) if file.removesuffix(".parquet").isdigit() else folder
-
-    if not inside:
-        there = ", ".join(sorted({subset(name) for name in names})[:20])
-        raise NotFoundError(
-            f"there are no Parquet files{f' there, but in {there}' if names else ''}", url,
-            "name one of these folders" if names else "the Hub may have made some: add @refs%2Fconvert%2Fparquet to the name",
-        )  # fmt: skip
-    subsets = sorted({subset(name) for name in inside})
-    if len(subsets) > 1:
-        raise UsageError(f"the dataset has several subsets: {', '.join(subsets[:20])}", url, f"add one of them: {url}/{subsets[0]}")
 
 
 # What is in them
@@ -248,6 +183,8 @@ def _open(arrow: Any, path: str) -> Any:
         opened = arrow.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
     except FileNotFoundError as error:
         raise NotFoundError("there is no such file", path, "check the name") from error
+    except IsADirectoryError as error:
+        raise UsageError("this is a directory", path, f"give a pattern of its files: {os.path.join(path, '*.parquet')}") from error
     except Error:
         raise
     except Exception as error:  # pyarrow's say of damage, too, that they are OSErrors, but with no number
@@ -286,6 +223,9 @@ class _Columns:
         if self.boxes not in ("xywh", "xyxy"):
             raise UsageError(f"boxes={self.boxes!r}", advice='give "xywh" or "xyxy"')
         self.where, self.names, self.read_paths = where, list(schema.names), read_paths
+        twice = sorted({name for name in self.names if self.names.count(name) > 1})
+        if twice:
+            raise UsageError(f"several columns have the name {twice[0]!r}", where, "rename them")
         features = _features(schema, where)
         types = {name: schema.field(name).type for name in self.names}
         for name in (image, label, caption, objects):
@@ -301,23 +241,31 @@ class _Columns:
         self.classes = features.get(self.label or "", {}).get("names")
         self.caption = caption or ("caption" if "caption" in types else None)
         with_boxes = {name for name, kind in types.items() if {"bbox", "category"} <= _members(kind)}
+        if objects is not None and objects not in with_boxes:
+            raise UsageError(f"the column {objects} has no lists `bbox` and `category`", where, f"name another. {self._there()}")
         self.objects = objects or self._only(with_boxes, "the objects", "objects_column", needed=False)
         if not (self.label or unlabelled or self.caption or self.objects):
             raise UsageError("no column has the labels", where, f"give label_column=, or unlabelled=True. {self._there()}")
         self.object_classes = list(options.get("object_classes") or ()) or self._categories(features)
         used = {self.image, self.label, self.caption, self.objects}
-        rest = [name for name in self.names if name not in used]
-        if fields is None and rest:
-            raise UsageError(
-                f"the columns {', '.join(rest[:20])} would be left out", where,
-                f"pack them with fields={rest[:3]}, or leave them out with fields=[]; caption_column= and the like name others",
-            )  # fmt: skip
+        self._used = None if fields is not None else used
+        self._refuse_rest(self.names, where)
+        fields = [fields] if isinstance(fields, str) else fields
         self.fields = dict(fields) if isinstance(fields, Mapping) else {name: name for name in fields or ()}
         for name in self.fields.values():
             if name not in types:
                 raise UsageError(f"there is no column {name!r}", where, self._there())
         self.read = [name for name in self.names if name in used or name in self.fields.values()]
         self._said = {name: (types[name], features.get(name)) for name in self.read}
+
+    def _refuse_rest(self, names: list[str], where: str) -> None:
+        """Without fields=, no column is left out."""
+        rest = [name for name in names if self._used is not None and name not in self._used]
+        if rest:
+            raise UsageError(
+                f"the columns {', '.join(rest[:20])} would be left out", where,
+                f"pack them with fields={rest[:3]}, or leave them out with fields=[]; caption_column= and the like name others",
+            )  # fmt: skip
 
     def _there(self) -> str:
         return f"the columns are: {', '.join(self.names[:50])}"
@@ -331,11 +279,10 @@ class _Columns:
     def _categories(self, features: dict[str, Any]) -> list[str]:
         if self.objects is None:
             return []
-        feature = features.get(self.objects, {})
-        members = feature.get("feature", feature)  # a list of objects, or lists of their members
-        category = members.get("category", {})
-        names = category.get("names") or category.get("feature", {}).get("names")
-        if not names:
+        said = features.get(self.objects, {})
+        category = _get(_get(said, "feature") or said, "category")  # a list of objects, or lists of their members
+        names = _get(_get(category, "feature") or category, "names")
+        if not names or not _are_names(names):
             raise UsageError(f"the categories in {self.objects} have no names", self.where, "give object_classes=")
         return names
 
@@ -343,8 +290,9 @@ class _Columns:
         """Labels are numbers: files whose features differ would be mixed up."""
         features = _features(schema, where)
         for name, said in self._said.items():
-            if name not in schema.names or (schema.field(name).type, features.get(name)) != said:
+            if schema.names.count(name) != 1 or (schema.field(name).type, features.get(name)) != said:
                 raise UsageError(f"the column {name} is not as in {self.where}", where, "pack these files apart")
+        self._refuse_rest(list(schema.names), where)
 
     def class_of(self, row: dict[str, Any]) -> int | str:
         if self.label is None:
@@ -359,8 +307,12 @@ class _Columns:
         if not isinstance(image, dict):
             content = image
         elif image.get("bytes") is None and image.get("path") and self.read_paths:
-            with open(image["path"], "rb") as file:
-                content = file.read()
+            try:
+                with open(image["path"], "rb") as file:
+                    content = file.read()
+            except OSError as error:
+                what = f"the row's image cannot be read: {image['path']}: {error.strerror}"
+                raise StorageError(what, advice="bring the file to this machine, or embed the images in the table") from error
         else:
             content = image.get("bytes")
         if not isinstance(content, bytes):
@@ -381,15 +333,22 @@ class _Columns:
 
     def _objects_of(self, given: Any) -> dict[str, Any]:
         if given is None or isinstance(given, list):  # a list of objects
-            names = {name for one in given or () for name in one}
-            given = {name: [one.get(name) for one in given] for name in names | {"bbox", "category"}} if given else {}
+            of = [one or {} for one in given or ()]
+            given = {name: [one.get(name) for one in of] for name in ("bbox", "category", "area", "iscrowd", "is_crowd")}
         boxes = given.get("bbox") or []
+        for box in boxes:
+            if not isinstance(box, list) or len(box) != 4 or None in box:
+                raise UsageError(f"an object's bbox is {box}", advice="a box has four numbers")
         if self.boxes == "xywh":
             boxes = [[x, y, x + width, y + height] for x, y, width, height in boxes]
         more = {"boxes": boxes, "box_labels": given.get("category") or []}
         for name, argument in (("area", "area"), ("iscrowd", "crowd"), ("is_crowd", "crowd")):
-            if boxes and given.get(name) and None not in given[name]:
-                more[argument] = given[name]
+            said = given.get(name) or []
+            if said.count(None) == len(said):
+                continue
+            if None in said:
+                raise UsageError(f"some of the row's objects have no {name}", advice="give it for all objects of an image, or for none")
+            more[argument] = said
         return more
 
 
@@ -399,13 +358,27 @@ def _features(schema: Any, where: str) -> dict[str, Any]:
     if len(text) > _MOST_FEATURES:
         raise UnsupportedError(f"the features have {len(text)} bytes; the limit is {_MOST_FEATURES}", where, "write fewer")
     try:
-        found = json.loads(text).get("info", {}).get("features", {})
-        names = [one.get("names") for one in found.values()]
-        if not all(isinstance(list_, (list, type(None))) and all(isinstance(name, str) for name in list_ or ()) for list_ in names):
+        found = _without_lists(json.loads(text).get("info", {}).get("features", {}))
+        if not all(_are_names(one.get("names") or []) for one in found.values()):
             raise TypeError
-        return dict(found)
+        return found
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise CorruptError("the metadata `huggingface` are not as the Hub writes them", where, "fetch the file again") from error
+
+
+def _without_lists(said: Any) -> Any:
+    """Earlier versions of `datasets` wrote [what is in it] for a list."""
+    if isinstance(said, dict):
+        return {name: _without_lists(one) for name, one in said.items()}
+    return {"feature": _without_lists(said[0])} if isinstance(said, list) and said and isinstance(said[0], (dict, list)) else said
+
+
+def _get(said: Any, name: str) -> Any:
+    return said.get(name) if isinstance(said, dict) else None
+
+
+def _are_names(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(name, str) for name in given)
 
 
 def _is(features: dict[str, Any], name: str, kind: str) -> bool:
@@ -427,7 +400,12 @@ def _as_field(field: str, value: Any) -> bytes | str:
             raise UsageError(f"the field {field!r} has bytes in a struct, which JSON cannot hold", advice="leave it out of fields=")
         return str(part)
 
-    return json.dumps(value, default=other)
+    try:
+        return json.dumps(value, default=other, allow_nan=False)
+    except ValueError as error:
+        if isinstance(error, Error):
+            raise
+        raise UsageError(f"the field {field!r} has a number that JSON cannot hold: nan or inf", advice="replace it by null") from error
 
 
 # Into a dataset, and out of it
@@ -437,10 +415,10 @@ def _pack(rows: Iterator[tuple[str, dict[str, Any], str]], total: int, chosen: _
           progress: Progress | None, options: Mapping[str, Any]) -> PackReport:  # fmt: skip
     classes = options.get("classes") or ([_UNLABELLED] if chosen.label is None else chosen.classes)
     rejects: list[Reject] = []
-    most = _most_rejects(options.get("max_rejects"), total)
     proof = _Proof(bytes_too=options.get("image") in (None, "original"), by_split=not options.get("split"))
     settings = {name: value for name, value in options.items() if name not in _OWN_OPTIONS} | {"classes": classes}
     with Writer(out, object_classes=chosen.object_classes, progress=progress, **settings) as writer:  # type: ignore[arg-type]
+        most = _most_rejects(options.get("max_rejects"), total)
         for split, row, where in rows:
             try:
                 image, label = chosen.image_of(row), chosen.class_of(row)
@@ -496,74 +474,3 @@ class _Proof:
                 again.add(packed.split, dataset.read(i), dataset.classes[label] if self._names else label)
         if again._sums != self._sums:
             raise CorruptError("what was packed is not what the table has", report.splits[0].path, "remove it, and pack it again")
-
-
-def _write_split(described: Any, folder: str, rows_per_file: int) -> list[str]:
-    """The files of a split, by their places in the dataset on the Hub."""
-    arrow, parquet = _module("pyarrow"), _module("pyarrow.parquet")
-    dataset = Dataset(described.path)
-    if described.image == "raw":
-        raise UsageError("raw pixels are not image files", described.path, 'pack the source with image="lossless", or unpack it')
-    kinds = {record["name"]: record["kind"] for record in dataset.target_records}
-    types, features = _schema_of(arrow, dataset, kinds)
-    schema = arrow.schema(types, {"huggingface": json.dumps({"info": {"features": features}})})
-    name = _HUB_SPLITS.get(described.split, described.split)
-    count = max(-(-len(dataset) // rows_per_file), 1)
-    written = []
-    for part in range(count):
-        written.append(f"data/{name}-{part:05}-of-{count:05}.parquet")
-        place = os.path.join(folder, os.path.basename(written[-1]))
-        with parquet.ParquetWriter(place, schema, use_dictionary=False, write_page_checksum=True) as writer:
-            group: list[dict[str, Any]] = []
-            held = 0
-            for i in range(part * rows_per_file, min((part + 1) * rows_per_file, len(dataset))):
-                group.append(_row_of(dataset, i, kinds))
-                held += len(group[-1]["image"]["bytes"])
-                if len(group) == _GROUP_ROWS or held >= _GROUP_BYTES:
-                    writer.write_table(arrow.Table.from_pylist(group, schema))
-                    group, held = [], 0
-            if group:
-                writer.write_table(arrow.Table.from_pylist(group, schema))
-    return written
-
-
-def _schema_of(arrow: Any, dataset: Dataset, kinds: dict[str, str]) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
-    box = arrow.list_(arrow.float32(), 4)
-    types = [("image", arrow.struct([("bytes", arrow.binary()), ("path", arrow.string())])), ("label", arrow.int64())]
-    features: dict[str, Any] = {"image": {"_type": "Image"}, "label": {"names": dataset.classes, "_type": "ClassLabel"}}
-    number = {"dtype": "float32", "_type": "Value"}
-    for field in dataset.fields:
-        if kinds.get(field) == "objects":
-            types.append((field, arrow.struct([("bbox", arrow.list_(box)), ("category", arrow.list_(arrow.int64()))])))
-            category = {"names": dataset.object_classes, "_type": "ClassLabel"}
-            features[field] = {"bbox": {"feature": {"feature": number, "length": 4, "_type": "List"}, "_type": "List"},
-                               "category": {"feature": category, "_type": "List"}}  # fmt: skip
-        else:
-            text = kinds.get(field) == "caption"
-            types.append((field, arrow.string() if text else arrow.binary()))
-            features[field] = {"dtype": "string" if text else "binary", "_type": "Value"}
-    return types, features
-
-
-def _row_of(dataset: Dataset, i: int, kinds: dict[str, str]) -> dict[str, Any]:
-    row: dict[str, Any] = {"image": {"bytes": dataset.read(i), "path": None}, "label": int(dataset.labels[i])}
-    for field in dataset.fields:
-        if kinds.get(field) == "objects":
-            [found] = dataset.objects(i).split()
-            boxes = [[left, top, right - left, bottom - top] for left, top, right, bottom in found["boxes"].tolist()]
-            row[field] = {"bbox": boxes, "category": found["labels"].tolist()}
-        else:
-            content = dataset.read_field(i, field)
-            row[field] = content.decode() if content is not None and kinds.get(field) == "caption" else content
-    return row
-
-
-def _write_card(described: Sequence[Any], path: str, name: str) -> None:
-    lines = ["---", "configs:", "- config_name: default", "  data_files:"]
-    for one in described:
-        split = _HUB_SPLITS.get(one.split, one.split)
-        lines += [f"  - split: {json.dumps(split)}", f"    path: {json.dumps(f'data/{split}-*')}"]
-    lines += ["---", "", f"# {name}", ""]
-    lines += [f"- {_HUB_SPLITS.get(one.split, one.split)}: {one.samples} images of {len(one.classes)} classes" for one in described]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join([*lines, ""]))

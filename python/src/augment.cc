@@ -61,18 +61,20 @@ std::string with_interpolation(const nb::object& text, Interpolation interpolati
   return made + ", interpolation='" + std::string(name) + "')";
 }
 
+nb::list repeated(const nb::object& crop, int times) {
+  nb::list made;
+  for (int i = 0; i < times; ++i) made.append(crop);
+  return made;
+}
+
 /// A crop that is the same wherever one is used: `crop * 2` is a list of two, for `views=`.
 template <class Crop, class Text>
 nb::class_<Crop> bind_crop(nb::module_& module, const char* name, const char* doc,
                            const Text& text) {
   return nb::class_<Crop>(module, name, doc)
       .def_prop_ro("size", [](const Crop& self) { return object_of(self.size); })
-      .def("__mul__",
-           [](const nb::object& self, int times) {
-             nb::list made;
-             for (int i = 0; i < times; ++i) made.append(self);
-             return made;
-           })
+      .def("__mul__", &repeated)
+      .def("__rmul__", &repeated)
       .def("__repr__", [text](const Crop& self) {
         if constexpr (requires { self.interpolation; })
           return with_interpolation(text(self), self.interpolation);

@@ -117,6 +117,11 @@ class Subset final : public OfOthers {
   std::string format() const override { return dataset_->format(); }
   std::string image_mode() const override { return dataset_->image_mode(); }
 
+  MemberSample place(std::size_t i) const {
+    check_number(i);
+    return member_sample(*dataset_, samples_[i]);
+  }
+
  private:
   At at(std::size_t i) const override {
     check_number(i);
@@ -351,6 +356,7 @@ std::shared_ptr<const Dataset> concat(std::vector<std::shared_ptr<const Dataset>
 }
 
 MemberSample member_sample(const Dataset& dataset, std::uint64_t i) {
+  if (const auto* const part = dynamic_cast<const Subset*>(&dataset)) return part->place(i);
   const auto* const several = dynamic_cast<const Concat*>(&dataset);
   return several == nullptr ? MemberSample{0, i} : several->place(i);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/permutation.h"
@@ -16,7 +17,9 @@ namespace {
 double log_gamma_draw(double shape, SampleRandom& random) {
   double boost = 0;
   if (shape < 1) {
-    boost = std::log(1 - random.uniform(0, 1)) / shape;
+    // Finite, so that of two such numbers there is a difference.
+    boost = std::max(std::log(1 - random.uniform(0, 1)) / shape,
+                     std::numeric_limits<double>::lowest() / 2);
     shape += 1;
   }
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);

@@ -265,9 +265,17 @@ Draw Draws::with_replacement(std::uint64_t number) const {
   return {sampler_->items_[group.first + place], number};
 }
 
+/// Which draw it is. Beyond the epoch there is none, and a Permutation would look for it for ever.
+std::uint64_t Draws::number_at(std::uint64_t position) const {
+  if (position >= sampler_->size_)
+    refuse_draws("position " + std::to_string(position) + " of an epoch of " +
+                 std::to_string(sampler_->size_));
+  return sampler_->repeats_ == 1 ? position : position / sampler_->repeats_;
+}
+
 Draw Draws::at(std::uint64_t position) const {
   const std::uint64_t repeats = sampler_->repeats_;
-  const std::uint64_t number = repeats == 1 ? position : position / repeats;
+  const std::uint64_t number = number_at(position);
   Draw draw;
   if (passes_.empty()) {
     draw = with_replacement(number);
@@ -284,7 +292,7 @@ Draw Draws::at(std::uint64_t position) const {
 
 std::optional<std::uint64_t> Draws::window_end(std::uint64_t position) const {
   if (!by_windows_) return std::nullopt;
-  const std::uint64_t number = position / sampler_->repeats_;
+  const std::uint64_t number = number_at(position);
   const std::uint64_t end =
       turns_ ? turns_->block_end(number) : passes_.front().window_end(number).value();
   return end * sampler_->repeats_;

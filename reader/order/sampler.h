@@ -65,7 +65,7 @@ class Draws {
   Draws(std::shared_ptr<const Sampler> sampler, OrderKind kind, const Windows& windows,
         std::uint64_t key);
 
-  /// position < size() of the sampler.
+  /// Both throw Error(kUsage) for a position beyond the epoch.
   Draw at(std::uint64_t position) const;
   /// By windows: the first position after those that are best fetched together.
   std::optional<std::uint64_t> window_end(std::uint64_t position) const;
@@ -75,6 +75,7 @@ class Draws {
 
  private:
   void take_turns(const Windows* windows);
+  std::uint64_t number_at(std::uint64_t position) const;
   Draw with_replacement(std::uint64_t number) const;
 
   std::shared_ptr<const Sampler> sampler_;

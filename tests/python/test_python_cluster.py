@@ -3,10 +3,12 @@
 import concurrent.futures
 import fcntl
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from package import packhorse
+from package import environment, packhorse
 from python_support import SHAPES, copy_tree, flip_byte, tree
 
 import packhorse.cluster as cluster
@@ -151,6 +153,8 @@ def test_a_worker_of_another_version_is_an_error(monkeypatch, tmp_path):
         ("slurm", {}, "choose one of: processes, ray, dask, spark, mpi"),
         ("processes", {"task": "0/2"}, "task= cannot be given here"),
         ("processes", {"tasks": 0}, "tasks=0"),
+        ("processes", {"tasks": "2"}, "tasks='2'"),
+        (["ray"], {}, "there is no engine ['ray']"),
         ("processes", {"source": "a.parquet"}, "from_parquet"),
     ],
 )
@@ -158,6 +162,22 @@ def test_mistakes_are_said_before_anything_begins(engine, more, said, tmp_path):
     with pytest.raises(packhorse.errors.UsageError, match=".") as caught:
         cluster.pack(more.pop("source", SHAPES), tmp_path / "out", engine=engine, **more, **OPTIONS)
     assert said in str(caught.value) and not os.listdir(tmp_path)
+
+
+def test_verify_refuses_what_would_mean_something_else_of_its_parts(whole, threads):
+    for more in ({"subset": "0/4"}, {"against": SHAPES}):
+        with pytest.raises(packhorse.errors.UsageError, match=f"{[*more][0]}= cannot be given here"):
+            cluster.verify(whole, engine=threads, **more)
+
+
+def test_mistaken_options_are_those_of_pack_and_no_lost_task(threads, tmp_path):
+    for call in (lambda **more: packhorse.pack(SHAPES, tmp_path / "out", **more),
+                 lambda **more: cluster.pack(SHAPES, tmp_path / "out", engine=threads, tasks=2, **more)):  # fmt: skip
+        for more, said in (({}, "missing required keyword argument 'format'"), ({"format": "wds", "jbos": 1}, "did you mean 'jobs'"),
+                           ({"format": "wds", "shard_samples": []}, "shard_samples is of the type")):  # fmt: skip
+            with pytest.raises(TypeError, match=said):
+                call(**more)
+    assert not os.listdir(tmp_path)
 
 
 def test_an_engine_that_is_not_installed_is_named_with_its_extra(monkeypatch, tmp_path):
@@ -186,6 +206,14 @@ def test_errors_of_an_engine_say_what_to_do(tmp_path):
     assert error.what == "Changing: a task was lost: RuntimeError: the node died" and "same call again" in error.advice
     error = fail(packhorse.errors.NoSpaceError("the disk is full", "/x"))
     assert isinstance(error, packhorse.errors.NoSpaceError) and not os.listdir(tmp_path)
+
+
+def test_a_script_that_its_workers_would_run_again_is_told(tmp_path):
+    call = f"packhorse.cluster.pack({str(SHAPES)!r}, {str(tmp_path / 'out')!r}, engine='processes', tasks=1, format='wds')"
+    (tmp_path / "script.py").write_text(f"import packhorse.cluster\n{call}\n")
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "next:  finished shards are kept" in done.stderr
+    assert 'below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
 
 
 def test_an_error_of_a_task_is_that_of_pack_and_names_the_task(threads, tmp_path):

@@ -125,6 +125,15 @@ def test_an_error_names_the_sample_and_its_cause(packed, workers):
         assert isinstance(raised.value.__cause__, Odd) and raised.value.__cause__.__traceback__ is not None
 
 
+def test_words_that_are_no_utf8_keep_their_cause(packed):
+    def fail(image, label, seed):
+        raise OSError("no file \udcff")
+
+    with pytest.raises(packhorse.errors.UsageError, match=r"OSError: no file \\udcff") as raised:
+        list(loader(packed, sample_transform=fail))
+    assert isinstance(raised.value.__cause__, OSError)
+
+
 @pytest.mark.parametrize(
     ("made", "words"),
     [

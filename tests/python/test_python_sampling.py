@@ -121,7 +121,9 @@ def test_what_chooses_nothing_is_refused(packed, given, error, words):
 
 
 def test_subsets_that_make_no_sense_are_refused():
-    for given, error in (({"held_out": True}, ValueError), ({"classes": "cat"}, TypeError)):
+    folds = [{"fold": fold} for fold in (5, (5,), (5.0, 0), (5, -1), (5, 1, 2))]
+    sides = [{"min_side": side} for side in (-1, 17.5, "32")]
+    for given, error in (({"held_out": True}, ValueError), *((one, TypeError) for one in ({"classes": "cat"}, {"classes": None}, *folds, *sides))):
         with pytest.raises(error):
             Subset(**given)
 
@@ -189,6 +191,10 @@ def test_weights_are_torchs_frequencies(long_tail):
         ({"weights": {"many": 1, "some": 1}}, UsageError, "the class 'few' has no weight"),
         ({"weights": {"many": 1, "some": 1, "few": 1, "fewer": 1}}, UsageError, "there is no class 'fewer'"),
         ({"weights": {"many": 1, "some": -1, "few": 1}}, UsageError, "the weight of the class 'some' is -1"),
+        ({"weights": {"many": 1, 0: 2, "some": 1, "few": 1}}, UsageError, "a class has two weights"),
+        ({"weights": {"many": "much", "some": 1, "few": 1}}, UsageError, "weights are numbers"),
+        ({"weights": {1.0: 1}}, TypeError, "a class is given by name or number"),
+        ({"weights": ["much"] * 75}, UsageError, "weights are numbers"),
         ({"weights": "rank"}, UsageError, "weights are in no field 'rank'"),
         ({"weights": [[1]]}, TypeError, "weights are one list"),
         ({"weights": "balanced", "shuffle": False}, UsageError, "in stored order nothing is drawn by weight"),
@@ -245,6 +251,36 @@ def test_a_list_of_datasets_is_read_as_one(packed, dataset):
         packhorse.Dataset([packhorse.Dataset(packed, transform=len)])
     with pytest.raises(TypeError, match="expected the path of a dataset, not list"):
         packhorse.Dataset([])
+
+
+def test_samples_of_a_mixture_in_any_order_are_read(packed):
+    torch = pytest.importorskip("torch", reason="torch is not installed").utils.data
+    both = packhorse.Dataset([packed / "train", packhorse.Dataset(packed, split="val")])
+    numbers = [130, 3, 119, 120, 3]
+    for reader in (loader(both, indices=numbers), loader(torch.Subset(both, numbers)), loader(both, indices=numbers, order="window")):
+        assert sorted(samples_of(reader)) == list(range(5))
+        [batch] = reader
+        assert (both.labels[[numbers[i] for i in batch.samples]] == np.asarray(batch.labels)).all()
+    with pytest.raises(UsageError, match="2 weights for 5 samples"):
+        loader(both, indices=numbers, weights=[1, 2])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_parts_of_a_mixture_have_the_samples_that_were_chosen(packed, seed):
+    draw = np.random.default_rng(seed)
+    whole = packhorse.Dataset([packed / "train", packhorse.Dataset(packed, split="val")], image="bytes")
+    part, numbers = whole, np.arange(len(whole))
+    for _ in range(3):
+        chosen = draw.integers(len(part), size=draw.integers(len(part) // 2, len(part)))
+        chosen = np.sort(chosen) if draw.random() < 0.5 else chosen
+        part, numbers = part.part(chosen), numbers[chosen]
+        assert part.indices.tolist() == numbers.tolist()
+        assert part.labels.tolist() == whole.labels[numbers].tolist()
+        some = draw.integers(len(part), size=5)
+        assert [part.read(i) for i in some] == [whole.read(i) for i in numbers[some]]
+        assert part.member(np.arange(len(part)))[0].tolist() == whole.member(numbers)[0].tolist()
+    turned = part.part(np.arange(len(part))[::-1]).part(subset=lambda columns: columns["member"] == 1)
+    assert turned.indices.tolist() == numbers[numbers >= 120][::-1].tolist()
 
 
 def test_a_mixture_has_its_members_by_weight(packed):
@@ -356,6 +392,42 @@ def test_a_state_has_the_weights_that_were_set(packed):
     resumed.load_state_dict(state)
     assert content(resumed) == rest and content(resumed) == following
     assert "next_weights" not in resumed.state_dict() and resumed.state_dict()["weights"] == [1, 3]
+
+
+@pytest.mark.parametrize("given", [{}, {"weights": [1, 2], "num_samples": 100}])
+def test_a_state_brings_back_the_weights_that_it_knows_none_of(packed, given):
+    reader = mixture(packed, **given)
+    state = reader.state_dict()
+    first = content(reader)
+    reader.set_weights([9, 1])
+    assert content(reader) != first
+    reader.load_state_dict(state)
+    assert content(reader) == first and "weights" not in reader.state_dict()
+
+
+def test_a_state_that_is_refused_changes_no_weights(packed):
+    other = mixture(packed, weights=[5, 1], repeats=2)
+    other.set_weights([1, 5])
+    next(iter(other))
+    reader = mixture(packed, weights=[1, 1])
+    reader.set_weights([2, 1])
+    with pytest.raises(UsageError, match="other weights, repeats or num_samples"):
+        reader.load_state_dict(other.state_dict())
+    assert reader.state_dict()["weights"] == [2, 1]
+    again = mixture(packed, weights=[2, 1])
+    assert content(reader) == content(again)
+
+
+def test_numbers_of_epochs_are_counted_from_0(packed):
+    reader = loader(packed)
+    for given, error in ((-1, UsageError), (2**64, UsageError), (1.0, TypeError), (None, TypeError), ("1", TypeError)):
+        with pytest.raises(error, match="epoch"):
+            reader.set_epoch(given)
+    for wrong in ({"epoch": 2**64}, {"done": 2**64}, {"epoch": -1}):
+        with pytest.raises(UsageError, match="this is no state of a packhorse.Loader"):
+            reader.load_state_dict({**reader.state_dict(), **wrong})
+    with pytest.raises(UsageError, match="the state is of other data"):
+        reader.load_state_dict({**reader.state_dict(), "done": 8, "data": 3})
 
 
 def test_datasets_of_unlike_targets_are_refused(packed, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from package import packhorse
 from python_support import SHAPES
 
-from packhorse import tables
+from packhorse import _hub, tables
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -94,8 +94,10 @@ CATEGORY = {"names": ["cat", "dog"], "_type": "ClassLabel"}
     [
         (LISTS, {"bbox": {}, "category": {"feature": CATEGORY}}, {"bbox": [[1, 2, 3, 4], [0, 0, 5, 5]], "category": [1, 0], "area": [9, 25]}),
         (STRUCTS, {"feature": {"bbox": {}, "category": CATEGORY}}, [{"bbox": [1, 2, 3, 4], "category": 1}, {"bbox": [0, 0, 5, 5], "category": 0}]),
+        (LISTS, {"bbox": [[{}]], "category": [CATEGORY]}, {"bbox": [[1, 2, 3, 4], [0, 0, 5, 5]], "category": [1, 0], "area": [9, 25]}),
+        (STRUCTS, [{"bbox": [{}], "category": CATEGORY}], [{"bbox": [1, 2, 3, 4], "category": 1}, {"bbox": [0, 0, 5, 5], "category": 0}]),
     ],
-    ids=["lists", "structs"],
+    ids=["lists", "structs", "lists as datasets 3 wrote them", "structs as datasets 3 wrote them"],
 )
 def test_objects_are_packed(kind, feature, value, tmp_path):
     empty = {"bbox": [], "category": [], "area": []} if isinstance(value, dict) else []
@@ -178,9 +180,92 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path, monkeypatch):
     write(tmp_path / "a/train-00001-of-00002.parquet", rows(10, 20), features=other)
     refused(USAGE, "the column label is not as in", "a/*.parquet")
     write(tmp_path / "a/extra.parquet", rows(20, 30))
-    refused(USAGE, "some of these files are splits", "a/*.parquet")
+    refused(USAGE, "some of these files may be splits", "a/*.parquet")
     refused(MISSING, "no Parquet files are there", "b/*.parquet")
+    refused(MISSING, "no Parquet files are there", {"train": "a/extra.parquet", "val": "b/*.parquet"})
+    refused(MISSING, "no Parquet files are there", {"train": []})
+    refused(MISSING, "no Parquet files are there", {})
+    refused(USAGE, "this is a directory", "a")
     refused(MISSING, "there is no such file", "b.parquet")
+
+
+def test_each_part_is_there_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        write(tmp_path / f"{folder}/train-00000-of-00002.parquet", rows(0, 10))
+    refused(MISSING, "there are 2 of the 2 files that their names speak of, some twice", "*/*.parquet")
+
+
+@pytest.mark.parametrize("names", [("x-train", "x-test"), ("train/x", "test/x"), ("x_dev", "x"), ("x-train-00000-of-00001", "x-val-00000-of-00001")])
+def test_splits_are_not_mixed_into_one_dataset_unasked(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(names):
+        write(tmp_path / f"test/{name}.parquet", rows(10 * number, 10 * number + 10))
+    refused(USAGE, "some of these files may be splits", "test/**/*.parquet")
+    packhorse.from_parquet({"": "test/**/*.parquet"}, "all", format="wds")
+    assert content("all") == wanted(0, 20)
+    packhorse.from_parquet({"train": f"test/{names[0]}.parquet", "val": f"test/{names[1]}.parquet"}, "two", format="wds")
+    assert content("two/train") == wanted(0, 10) and content("two/val") == wanted(10, 20)
+
+
+def test_a_pattern_finds_files_at_any_depth(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, place in enumerate(("x", "one/x", "one/two/x")):
+        write(tmp_path / f"data/{place}.parquet", rows(10 * number, 10 * number + 10))
+    packhorse.from_parquet("data/**/*.parquet", "out", format="wds")
+    assert content("out") == wanted()
+    packhorse.from_parquet((tmp_path / "data").rglob("*.parquet"), b"again", format="wds")
+    assert content("again") == wanted()
+
+
+def test_no_column_of_any_file_is_left_out_unsaid(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a.parquet", rows(0, 10))
+    write(tmp_path / "b.parquet", rows(10, 20, text=str), [("text", arrow.string())])
+    assert refused(USAGE, "the columns text would be left out", ["a.parquet", "b.parquet"]).path == "b.parquet"
+    assert packhorse.from_parquet(["a.parquet", "b.parquet"], "none", format="wds", fields=[]).packed == 20
+    write(tmp_path / "c.parquet", rows(text=str, t=str), [("text", arrow.string()), ("t", arrow.string())])
+    packhorse.from_parquet("c.parquet", "one", format="wds", fields="text")
+    assert packhorse.Dataset("one").fields == ["text"]
+
+
+def test_columns_of_one_name_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    twice = arrow.Table.from_arrays([arrow.array([PICTURES[0]]), arrow.array([0]), arrow.array([1])], ["image", "label", "label"])
+    parquet.write_table(twice, "x.parquet")
+    refused(USAGE, "several columns have the name 'label'", "x.parquet")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_numbers_that_json_does_not_have_are_refused(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "x.parquet", rows(n=lambda i: number if i == 3 else i), [("n", arrow.float32())])
+    assert refused(USAGE, "the field 'n' has a number that JSON cannot hold", "x.parquet", fields=["n"]).path == "x.parquet, row 3"
+
+
+def test_objects_that_lack_something_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kind = arrow.struct([("bbox", arrow.list_(arrow.list_(arrow.float32()))), ("category", arrow.list_(arrow.int64())),
+                         ("area", arrow.list_(arrow.float32())), ("iscrowd", arrow.list_(arrow.int64()))])  # fmt: skip
+    whole = {"bbox": [[0, 0, 2, 2], [0, 0, 1, 1]], "category": [0, 1], "area": None, "iscrowd": [1, 0]}
+    how = {"objects_column": "objects", "object_classes": ["cat", "dog"]}
+
+    def table(change):
+        write(tmp_path / "x.parquet", rows(objects=lambda i: whole | change if i == 4 else whole), [("objects", kind)])
+
+    for change, said in (
+        ({"bbox": [[0, 0, 2], [0, 0, 1, 1]]}, "an object's bbox is [0.0, 0.0, 2.0]"),
+        ({"bbox": [None, [0, 0, 1, 1]]}, "an object's bbox is None"),
+        ({"bbox": [[0, 0, None, 1], [0, 0, 1, 1]]}, "an object's bbox is [0.0, 0.0, None, 1.0]"),
+        ({"iscrowd": [1, None]}, "some of the row's objects have no iscrowd"),
+        ({"area": [None, 1]}, "some of the row's objects have no area"),
+    ):
+        table(change)
+        assert refused(USAGE, said, "x.parquet", **how).path == "x.parquet, row 4"
+    table({"area": [None, None]})
+    packhorse.from_parquet("x.parquet", "out", format="wds", **how)
+    assert all(packhorse.Dataset("out").objects(i).split()[0]["iscrowd"].tolist() == [1, 0] for i in range(30))
+    refused(USAGE, "the column label has no lists", "x.parquet", out="other", objects_column="label")
 
 
 def test_hostile_files_are_refused(tmp_path, monkeypatch):
@@ -199,6 +284,9 @@ def test_hostile_files_are_refused(tmp_path, monkeypatch):
     refused(packhorse.errors.UnsupportedError, "the footer has 524288000 bytes", "huge.parquet")
     write(tmp_path / "names.parquet", rows(), features={"image": {"_type": "Image"}, "label": {"names": {"a": 1}, "_type": "ClassLabel"}})
     refused(CORRUPT, "metadata `huggingface`", "names.parquet")
+    for odd in (3, {"category": 3}, {"category": {"names": 3}}, {"category": {"names": ["a", 3]}}, {"feature": 3}, {"category": {"feature": 3}}):
+        write(tmp_path / "odd.parquet", rows(o=lambda i: []), [("o", STRUCTS)], {**FEATURES, "o": odd})
+        refused(CORRUPT if odd == 3 else USAGE, "metadata `huggingface`" if odd == 3 else "the categories in o have no names", "odd.parquet")
     schema = arrow.schema([("image", IMAGE), ("label", arrow.int64())], {"huggingface": "[" * 100_000})
     parquet.write_table(arrow.Table.from_pylist(rows(), schema), "deep.parquet")
     refused(CORRUPT, "metadata `huggingface`", "deep.parquet")
@@ -286,15 +374,20 @@ class Hub:
         self.folder, self.asked = folder, []
 
     def HfApi(self):
-        return types.SimpleNamespace(list_repo_files=self.list)
+        return types.SimpleNamespace(list_repo_files=self.list, repo_info=self.info)
 
-    def list(self, repo_id, revision, repo_type):
+    def info(self, repo_id, revision, repo_type):
         self.asked.append((repo_id, revision, repo_type))
         if repo_id == "no/one":
             raise RuntimeError("401 Client Error\nmore")
+        return types.SimpleNamespace(sha=f"commit of {revision}")
+
+    def list(self, repo_id, revision, repo_type):
+        self.asked.append((repo_id, revision, repo_type))
         return [path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*.*")]
 
     def hf_hub_download(self, repo_id, filename, revision, repo_type):
+        self.asked.append((repo_id, revision, repo_type))
         return str(self.folder / filename)
 
 
@@ -305,11 +398,11 @@ def test_a_dataset_of_the_hub_is_fetched_by_its_name(tmp_path, monkeypatch):
         write(tmp_path / f"hub/{subset}/test-00000-of-00001.parquet", rows(20, 30))
     (tmp_path / "hub/README.md").write_text("x")
     hub = Hub(tmp_path / "hub")
-    imported = tables.importlib.import_module
-    monkeypatch.setattr(tables.importlib, "import_module", lambda name: hub if name == "huggingface_hub" else imported(name))
+    imported = _hub.importlib.import_module
+    monkeypatch.setattr(_hub.importlib, "import_module", lambda name: hub if name == "huggingface_hub" else imported(name))
     packhorse.pack("hf://datasets/some/one@v1/small", "out", format="wds")
     assert content("out/train") == wanted(0, 20) and content("out/test") == wanted(20, 30)
-    assert hub.asked == [("some/one", "v1", "dataset")]
+    assert hub.asked == [("some/one", "v1", "dataset"), *[("some/one", "commit of v1", "dataset")] * 3]
     for url, error, said in (
         ("hf://datasets/some/one", USAGE, "several subsets: plain, small"),
         ("hf://datasets/some/one/large", MISSING, "in plain, small"),
@@ -353,15 +446,56 @@ def test_datasets_are_packed_and_written_back(tmp_path, monkeypatch):
         packhorse.to_parquet(tmp_path / "packed", tmp_path / "hub")
 
 
+def test_what_is_no_dataset_of_theirs_is_refused(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(image=datasets.Image(), label=datasets.ClassLabel(names=NAMES))
+    whole = datasets.Dataset.from_dict({"image": [{"bytes": one, "path": None} for one in PICTURES[:3]], "label": [0, 1, 2]}, features=features)
+    away = datasets.Dataset.from_dict({"image": [str(tmp_path / "away.jpg")], "label": [0]}, features=features)
+    for given, error, said in (
+        ([1], USAGE, "not list"),
+        ({}, USAGE, "not nothing"),
+        ({"train": whole, "test": None}, USAGE, "not Dataset, NoneType"),
+        (whole.to_iterable_dataset(), USAGE, "not IterableDataset"),
+        ({"validation": whole, "dev": whole}, USAGE, "validation, dev are one split"),
+        (away, packhorse.errors.StorageError, "away.jpg: No such file"),
+    ):
+        with pytest.raises(error, match=said):
+            packhorse.from_datasets(given, tmp_path / "out", format="wds")
+        assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_that_the_hub_would_mix_up(tmp_path):
+    def packed(name, splits, **more):
+        with packhorse.Writer(tmp_path / name, format="wds", classes=["x"]) as writer:
+            for split in splits:
+                writer.add(PICTURES[0], 0, split=split, **more)
+        return tmp_path / name
+
+    for given, out, said in (
+        (packed("two", ["val", "validation"]), "hub", "several splits are 'validation'"),
+        (packed("dash", ["train", "my-split"]), "hub", "no split of the name 'my-split'"),
+        (packed("label", ["train"], fields={"label": b"1"}), "hub", "the field 'label' has the name of a column"),
+        (packed("good", ["train"]), "s3://bucket/hub", "written to a disk"),
+    ):
+        with pytest.raises(USAGE, match=said):
+            packhorse.to_parquet(given, out if "://" in out else tmp_path / out)
+    (tmp_path / "hub.partial").mkdir()
+    (tmp_path / "hub.partial/others").write_text("work of another command")
+    packhorse.to_parquet(tmp_path / "good", tmp_path / "hub")
+    assert (tmp_path / "hub.partial/others").exists()
+    assert sorted(os.listdir(tmp_path)) == ["dash", "good", "hub", "hub.partial", "label", "two"]
+
+
 def test_objects_are_written_back_and_raw_pixels_refused(tmp_path):
     with packhorse.Writer(tmp_path / "packed", format="wds", object_classes=["cat", "dog"]) as writer:
-        writer.add(PICTURES[0], "pets", boxes=[[1, 2, 4, 6]], box_labels=["dog"], fields={"json": b"{}"})
+        writer.add(PICTURES[0], "pets", boxes=[[1, 2, 4, 6]], box_labels=["dog"], crowd=[True], area=[9], fields={"json": b"{}"})
     packhorse.to_parquet(tmp_path / "packed", tmp_path / "hub")
     (row,) = parquet.read_table(tmp_path / "hub/data").to_pylist()
-    assert row == {"image": {"bytes": PICTURES[0], "path": None}, "label": 0, "json": b"{}", "objects": {"bbox": [[1, 2, 3, 4]], "category": [1]}}
+    assert row == {"image": {"bytes": PICTURES[0], "path": None}, "label": 0, "json": b"{}", "objects": {"bbox": [[1, 2, 3, 4]], "category": [1], "area": [9], "iscrowd": [True]}}
     packhorse.from_parquet(tmp_path / "hub/data/train-00000-of-00001.parquet", tmp_path / "back", format="wds", fields=["json"])
     back = packhorse.Dataset(tmp_path / "back/train")
-    assert back.object_classes == ["cat", "dog"] and back.objects(0).split()[0]["boxes"].tolist() == [[1, 2, 4, 6]]
+    found = {name: values.tolist() for name, values in back.objects(0).split()[0].items()}
+    assert back.object_classes == ["cat", "dog"] and found == {"boxes": [[1, 2, 4, 6]], "labels": [1], "iscrowd": [1], "area": [9]}
     packhorse.pack(SHAPES / "val", tmp_path / "raw", format="wds", image="raw", size=8, split_folders=[])
     with pytest.raises(USAGE, match="raw pixels"):
         packhorse.to_parquet(tmp_path / "raw", tmp_path / "raw-hub")

@@ -39,7 +39,7 @@ def test_a_batch_has_a_tensor_for_each_view_of_the_same_samples(packed):
 
 
 def test_the_first_view_is_what_augment_gives_and_every_view_draws_for_itself(packed):
-    views = epoch(packed, [GLOBAL * 2, LOCAL * 2])
+    views = epoch(packed, [2 * GLOBAL, LOCAL * 2])
     alone = list(packhorse.Loader(packed, 32, augment=GLOBAL, seed=3))
     for several, one in zip(views, alone, strict=True):
         assert torch.equal(several.views[0], one.images) and torch.equal(several.labels, one.labels)
@@ -116,3 +116,12 @@ def test_filters_have_torchvisions_names(packed):
     assert repr(packhorse.Resize(24, interpolation="bicubic")) == "Resize(24, interpolation='bicubic')"
     with pytest.raises(ValueError, match='give "bilinear", "bicubic" or "random"'):
         packhorse.Resize(24, interpolation=InterpolationMode.NEAREST)
+
+
+@pytest.mark.parametrize("views", [[GLOBAL], [GLOBAL * 2]])
+def test_views_come_without_what_is_made_for_one_image(packed, tmp_path, views):
+    with packhorse.Writer(tmp_path / "objects", format="wds", object_classes=["x"]) as writer:
+        writer.add(np.zeros((9, 9, 3), np.uint8), 0, boxes=[])
+    for path, options in ((tmp_path / "objects", {"targets": True}), (packed, {"mixup": 1.0}), (packed, {"cutmix": 1.0})):
+        with pytest.raises(packhorse.errors.UsageError, match="views of an image come without targets, Mixup and CutMix"):
+            packhorse.Loader(path, 8, views=views, **options)

@@ -39,7 +39,7 @@ struct MemberSample {
   std::uint64_t sample = 0;
   bool operator==(const MemberSample&) const = default;
 };
-/// Where sample i of a concat() is. Member 0 in a dataset without members.
+/// Where sample i of a concat(), or of a subset() of one, is. Member 0 where there are no members.
 MemberSample member_sample(const Dataset& dataset, std::uint64_t i);
 
 /// One of `parts` parts of a dataset, for cross-validation. In which part a sample is depends on

@@ -132,6 +132,10 @@ TEST_CASE("concat: one member after the other, classes of one name joined") {
     CHECK(of == (i < 5 ? MemberSample{0, i} : MemberSample{1, i - 5}));
     CHECK(bytes_of(*both, i) == bytes_of(*both->members()[of.member], of.sample));
   }
+  const auto part = subset(subset(both, {6, 4, 5, 0}), {2, 1, 0});
+  CHECK(member_sample(*part, 0) == MemberSample{1, 0});
+  CHECK(member_sample(*part, 1) == MemberSample{0, 4});
+  CHECK(member_sample(*part, 2) == MemberSample{1, 1});
   CHECK(labels == std::vector<std::int64_t>{0, 1, 0, 1, 0, 2, 0});
   CHECK(both->file_of(4) == 2);
   CHECK(both->file_of(5) == 3);

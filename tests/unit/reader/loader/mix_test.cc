@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "pixel_format/pixel_kernels.h"
 #include "unit/reader/fixtures.h"
@@ -106,6 +107,12 @@ TEST_CASE("mix: small and large alphas draw from both ends and from the middle")
   }
   CHECK(ends / 2000 > 0.49);
   CHECK(middle / 2000 < 0.01);
+  for (const double alpha : {std::numeric_limits<double>::denorm_min(), 1e-300, 1e300}) {
+    for (std::uint64_t step = 0; step < 100; ++step) {
+      const double lambda = plan({.mixup_alpha = alpha}, step).lambda;
+      CHECK((lambda >= 0 && lambda <= 1));
+    }
+  }
 }
 
 /// Pictures of different numbers, in a format; `image` and `channels` are theirs.

@@ -287,6 +287,24 @@ TEST_CASE("sampler: more samples than there are come in further passes, by windo
   }
 }
 
+TEST_CASE("sampler: there is nothing beyond an epoch, in any order and with any weights") {
+  const OfClasses dataset({50, 30});
+  const auto runs = std::make_shared<Runs>(dataset, 70);
+  for (const Sampling& sampling :
+       {Sampling{}, Sampling{.repeats = 3}, Sampling{.num_samples = 200},
+        Sampling{.by = By::kBalanced}, Sampling{.by = By::kBalanced, .replacement = true}}) {
+    const auto sampler = std::make_shared<Sampler>(dataset, sampling);
+    for (const OrderKind kind : {OrderKind::kGlobal, OrderKind::kWindow, OrderKind::kSequential}) {
+      if (sampling.by != By::kNone && kind != OrderKind::kGlobal) continue;
+      const Draws draws(sampler, kind, {runs, 3}, 1);
+      CHECK_NOTHROW(draws.at(sampler->size() - 1));
+      for (const std::uint64_t position : {sampler->size(), sampler->size() + 1, ~std::uint64_t{0}})
+        CHECK_THROWS_AS(draws.at(position), Error);
+      if (kind == OrderKind::kWindow) CHECK_THROWS_AS(draws.window_end(sampler->size()), Error);
+    }
+  }
+}
+
 TEST_CASE("sampler: without weights and repeats it is the plain one") {
   const OfClasses dataset({100});
   CHECK(Sampler(dataset, {}).is_plain());

@@ -7,9 +7,8 @@ torch.distributed.init_process_group("nccl" if torch.cuda.is_available() else "g
 rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
 device = f"cuda:{os.environ['LOCAL_RANK']}" if torch.cuda.is_available() else "cpu"
 
-threads = max(1, len(os.sched_getaffinity(0)) // int(os.environ["LOCAL_WORLD_SIZE"]))  # the processes of a machine share its CPUs
 crop = packhorse.RandomResizedCrop(224)
-loader = packhorse.Loader("packed/train", 96 // world, augment=crop, dtype="float32", drop_last=True, workers=threads)
+loader = packhorse.Loader("packed/train", 96 // world, augment=crop, dtype="float32", drop_last=True)
 model = torchvision.models.resnet18(num_classes=len(loader.dataset.classes)).to(device, memory_format=torch.channels_last)
 model = torch.nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/resources.h"
 #include "batch_values.h"
 #include "bindings.h"
 #include "loader/loader_table.h"
@@ -400,6 +401,7 @@ void bind_loader(nb::module_& module) {
 NB_MODULE(_reader, module) {
   nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
   module.def("version", &packhorse::version);
+  module.def("available_cpus", &packhorse::available_cpus);
   packhorse::python::translate_errors();
   packhorse::python::bind_augment(module);
   packhorse::python::bind_detection(module);

@@ -294,7 +294,7 @@ def test_what_makes_no_sense_is_refused(packed):
         ({"views": [crop], "augment": crop}, "one of size="),
         ({"views": [packhorse.ColorJitter(0.4), crop]}, "a crop is missing before"),
         ({"views": [crop, packhorse.DetectionAugment(32)]}, "are crops"),
-        ({"views": [crop] * 2, "targets": True}, "no targets"),
+        ({"views": [crop] * 2, "targets": True}, "without targets"),
         ({"augment": [crop, crop]}, "comes second"),
         ({"augment": packhorse.ColorJitter(0.4)}, "a crop is missing"),
         ({"size": 0}, "sides"),
@@ -396,6 +396,19 @@ def test_stats_say_who_waits(packed):
     list(reader)
     stats = reader.stats()
     assert stats["samples"] == 120 and stats["batches"] == 4 and stats["limit"] in ("loader", "consumer")
+
+
+def test_processes_of_torchrun_share_the_cpus(packed, monkeypatch):
+    def workers(**options):
+        return loader(packed, 8, **options).stats()["workers"]
+
+    alone = workers()
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert (workers(), workers(workers=-1), workers(workers=3)) == (max(1, alone // 2), alone, 3)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "100000")
+    assert workers() == 1
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "two")
+    assert workers() == alone
 
 
 @pytest.mark.parametrize(

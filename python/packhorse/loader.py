@@ -217,10 +217,10 @@ class Loader(Generic[Delivers]):
         self._weights = _sampling.Weights(self.dataset, weights, options)
         made = _views(size, augment, views)
         rules = native_rules(targets)
-        if views is not None and (rules is not None or options.get("mixup") or options.get("cutmix")):
-            raise UsageError("views of an image come without targets, Mixup and CutMix", advice="leave out views=, or these")
         if rules is not None:
             self.dataset.require_targets()
+        if views is not None and (rules is not None or options.get("mixup") or options.get("cutmix")):
+            raise UsageError("views of an image come without targets, Mixup and CutMix", advice="leave out views=, or these")
         self._kinds = {record["kind"] for record in self.dataset.target_records}
         self.channels_last = options.get("channels_last") is not False
         rank, world_size = options.get("rank"), options.get("world_size")

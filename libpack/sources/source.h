@@ -62,10 +62,10 @@ class FolderLook;
 
 /// How a kind of source is recognised and opened. all_sources() has one line for each.
 struct SourceKind {
-  std::string_view name;
-  std::string_view summary;
-  bool (*probe)(const std::filesystem::path&, FolderLook&);  ///< see is_source()
-  std::unique_ptr<Source> (*open)(const std::filesystem::path&);
+  std::string_view name = {};
+  std::string_view summary = {};
+  bool (*probe)(const std::filesystem::path&, FolderLook&) = nullptr;  ///< see is_source()
+  std::unique_ptr<Source> (*open)(const std::filesystem::path&) = nullptr;
   /// Whether a path may be one of a source that names its inputs by URLs; null: none is.
   bool (*may_name_urls)(const std::filesystem::path&) = nullptr;
   /// Whether one file has the objects of all images, so that annotated_objects() can return them.

@@ -56,11 +56,6 @@ std::span<const SourceKind> all_sources() {
   return kSources;
 }
 
-bool is_source(const SourceKind& kind, const fs::path& path) {
-  FolderLook look;
-  return kind.probe(path, look);
-}
-
 bool may_name_urls(const fs::path& source) {
   return std::ranges::any_of(all_sources(), [&](const SourceKind& kind) {
     return kind.may_name_urls != nullptr && kind.may_name_urls(source);

@@ -43,7 +43,8 @@ bool marks_cvat(std::string_view head) {
 }
 bool marks_label_studio(std::string_view head) {
   return head.substr(0, 16).find('[') != std::string_view::npos &&
-         has_all(head, {"\"annotations\"", "\"result\"", "\"data\""});
+         has_all(head, {"\"annotations\"", "\"result\""}) &&
+         (has_all(head, {"\"data\""}) || has_all(head, {"\"original_width\""}));
 }
 bool marks_via(std::string_view head) {
   return has_all(head, {"\"_via_img_metadata\""}) ||

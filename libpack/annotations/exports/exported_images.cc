@@ -14,6 +14,13 @@ namespace packhorse {
 
 namespace {
 
+constexpr std::size_t kMostPassedOver = 16;  // kinds that are told
+
+/// Names may be any bytes.
+std::string json_text(const ExactJson& json) {
+  return json.dump(-1, ' ', false, ExactJson::error_handler_t::replace);
+}
+
 void append_polygon(std::string& text, const std::vector<Point>& polygon) {
   text += text.ends_with('[') ? "[" : ",[";
   for (const Point& point : polygon)
@@ -43,12 +50,12 @@ std::string members_of(const AnnotatedObject& object, const ExactJson& attribute
   if (object.mask) {
     const ExactJson counts = run_lengths_text(object.mask->counts);
     text += fmt::format(R"(,"segmentation":{{"size":[{},{}],"counts":{}}})",
-                        object.mask->size.height, object.mask->size.width, counts.dump());
+                        object.mask->size.height, object.mask->size.width, json_text(counts));
   }
   if ((object.flags & kCrowd) != 0) text += R"(,"iscrowd":1)";
   for (const auto& [name, flag] : kOtherCocoFlags)
     if ((object.flags & flag) != 0) text += fmt::format(R"(,"{}":1)", name);
-  if (!attributes.empty()) text += R"(,"attributes":)" + attributes.dump();
+  if (!attributes.empty()) text += R"(,"attributes":)" + json_text(attributes);
   return text;
 }
 
@@ -100,10 +107,12 @@ void ExportedImages::add(Image& image, std::string_view class_name, const Annota
 void ExportedImages::pass_over(const std::string& what) {
   const auto known =
       std::ranges::find(passed_over_, what, &decltype(passed_over_)::value_type::first);
-  if (known == passed_over_.end())
+  if (known != passed_over_.end())
+    ++known->second;
+  else if (passed_over_.size() < kMostPassedOver)
     passed_over_.emplace_back(what, 1);
   else
-    ++known->second;
+    ++others_passed_over_;
 }
 
 std::vector<std::string> ExportedImages::class_names() const {
@@ -134,20 +143,20 @@ void ExportedImages::finish(const std::vector<std::string>& classes) {
   }
   for (const auto& [what, count] : passed_over_)
     notes_.push_back(fmt::format("not read, since they are no objects: {} {}", count, what));
+  if (others_passed_over_ > 0)
+    notes_.push_back(
+        fmt::format("not read, since they are no objects: {} others", others_passed_over_));
 }
 
 std::string ExportedImages::coco_text() const {
   std::string text = R"({"categories":[)";
   for (std::size_t i = 0; i < classes_.size(); ++i)
-    text += fmt::format(
-        R"({}{{"id":{},"name":{}}})", i == 0 ? "" : ",", i,
-        ExactJson(classes_[i]).dump(-1, ' ', false, ExactJson::error_handler_t::replace));
+    text += fmt::format(R"({}{{"id":{},"name":{}}})", i == 0 ? "" : ",", i, json_text(classes_[i]));
   text += R"(],"images":[)";
   for (std::size_t i = 0; i < images_.size(); ++i) {
     const Image& image = images_[i];
-    text += fmt::format(
-        R"({}{{"id":{},"file_name":{})", i == 0 ? "" : ",", i,
-        ExactJson(image.name_).dump(-1, ' ', false, ExactJson::error_handler_t::replace));
+    text +=
+        fmt::format(R"({}{{"id":{},"file_name":{})", i == 0 ? "" : ",", i, json_text(image.name_));
     if (image.width_ + image.height_ > 0)
       text += fmt::format(R"(,"width":{},"height":{})", image.width_, image.height_);
     text += '}';
@@ -175,7 +184,7 @@ std::string exported_record(const std::string& record, std::string_view file_nam
     if (outline == annotation.end()) continue;
     for (ExactJson& polygon : *outline) scale_numbers(polygon, image.width, image.height);
   }
-  return json.dump();
+  return json_text(json);
 }
 
 }  // namespace packhorse

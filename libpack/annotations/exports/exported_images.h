@@ -80,6 +80,7 @@ class ExportedImages {
   std::vector<std::string> names_, classes_, notes_;
   std::unordered_map<std::string, std::uint32_t> name_places_;
   std::vector<std::pair<std::string, std::size_t>> passed_over_;
+  std::size_t others_passed_over_ = 0;
 };
 
 /// A record (coco_record()) of such a text for an image that is called `file_name`: fractions

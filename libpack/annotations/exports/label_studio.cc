@@ -18,6 +18,8 @@ namespace packhorse {
 
 namespace {
 
+constexpr std::size_t kMostTaskBytes = std::size_t{64} << 20;  // masks are lists of numbers
+
 /// Bytes that a URL has as %41.
 std::string without_escapes(std::string_view text) {
   const auto digit = [](char c) {
@@ -187,7 +189,7 @@ void read_label_studio(const ExportFile& file, ExportedImages& out) {
   for_each_element(file.text, [&](std::string_view json) {
     ++number;
     obey_stop();
-    const ExactJson task = parse_json(json);
+    const ExactJson task = parse_json(json, {.bytes = kMostTaskBytes});
     try {
       const std::size_t before = out.images().size();
       TaskReader reader(task, out);

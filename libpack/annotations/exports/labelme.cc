@@ -15,6 +15,9 @@ namespace packhorse {
 
 namespace {
 
+/// The class of regions whose objects nobody has annotated.
+constexpr std::string_view kIgnoredLabelme = "__ignore__";
+
 /// Members of the file, without the image that it may hold.
 ExactJson labelme_members(std::string_view text) {
   check_json(text);
@@ -113,6 +116,7 @@ void read_labelme(const ExportFile& file, ExportedImages& out) {
       LabelmeObject found{name, text_of(shape, "label"), {}};
       found.outlines.push_back(labelme_outline(shape, found.rectangles));
       found.flags = labelme_flags(shape, found.attributes);
+      if (found.label == kIgnoredLabelme) found.flags |= kCrowd;
       const ExactJson* const group = find_value(shape, "group_id");
       if (group != nullptr) {
         found.attributes["group_id"] = *group;

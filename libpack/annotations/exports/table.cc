@@ -177,6 +177,7 @@ class HeaderReader {
   std::vector<std::size_t> paths_;
 };
 
+constexpr std::size_t kMostSplitNames = 5;
 constexpr std::array kTableSyntaxes = {kCommas, kSemicolons, kTabs};
 
 bool is_whole_text(std::string_view text) {
@@ -299,8 +300,8 @@ class BoxTable {
 
   void look_at(const Row& row) {
     const auto box = box_of_row(row);
-    if (columns_.split) splits_.insert(row.cells[*columns_.split]);
-    if (splits_.size() > 100) splits_.clear();
+    if (columns_.split && splits_.size() <= kMostSplitNames)
+      splits_.insert(row.cells[*columns_.split]);
     if (!box || box->empty()) return;
     ++boxes_;
     for (const double value : *box) {
@@ -318,7 +319,7 @@ class BoxTable {
   }
 
   void refuse_splits() const {
-    if (splits_.size() < 2) return;
+    if (splits_.size() < 2 || splits_.size() > kMostSplitNames) return;
     throw Error(ErrorKind::kCorrupt, "its column '" + printable(names_[*columns_.split]) +
                                          "' names splits: write a table for each, and give " +
                                          opt("targets", "train=table:FILE"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "annotations/exports/export_notation.h"
@@ -23,6 +24,7 @@ namespace packhorse {
 
 namespace {
 
+constexpr int kMostAttributesTold = 8;
 constexpr JsonLimits kViaLimits = {.bytes = std::size_t{1} << 28, .members = std::size_t{1} << 20};
 
 AnnotatedObject via_object(const ExactJson& shape) {
@@ -116,7 +118,7 @@ class ViaReader {
                   file_.path, "name the one class: " + opt("target_classes", "FILE"));
     }
     std::string options;
-    for (const std::string& name : names_)
+    for (const std::string& name : names_ | std::views::take(kMostAttributesTold))
       options += (options.empty() ? "" : ", or ") +
                  opt("targets", "via:" + file_.path.native() + ':' + name);
     throw Error(ErrorKind::kUsage, "several attributes of the regions may be their class",

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostFilesLookedAt = 64, kMostSplits = 16;
+constexpr std::size_t kMostEntries = 65'536;  // of a folder, which FolderLook keeps for all kinds
 constexpr const char* kImagesIn = "images";
 
 /// A place of annotations: one file, or the folder that holds them.
@@ -39,19 +40,19 @@ struct ExportLayout {
 std::vector<std::string> files_of(const ExportNotation& notation, const fs::path& folder,
                                   FolderLook& look) {
   std::vector<std::string> found;
-  std::size_t looked_at = 0;
+  std::size_t looked_at = 0, entries = 0;
   std::error_code code;
   look.look_in(folder, [&](const fs::directory_entry& entry) {
-    const fs::path path = entry.path();
+    if (++entries > kMostEntries) return false;
+    const fs::path& path = entry.path();
+    const bool may_be = notation.extension.empty() || path.native().ends_with(notation.extension);
+    if (!notation.by_image && !may_be) return true;
     const std::string name = path.filename().native();
     if (naming::passed_over(name) != nullptr) return true;
     if (!notation.by_image) {
-      if (looked_at < kMostFilesLookedAt && entry.is_regular_file(code) &&
-          !naming::has_any_image_name(name) && is_export_file(notation, path)) {
-        found.push_back(name);
-        ++looked_at;
-      }
-      return found.size() < 2;
+      if (naming::has_any_image_name(name) || !entry.is_regular_file(code)) return true;
+      if (is_export_file(notation, path)) found.push_back(name);
+      return found.size() < 2 && ++looked_at < kMostFilesLookedAt;
     }
     if (!naming::has_any_image_name(name)) return true;
     const fs::path text = fs::path(path).replace_extension(notation.extension);

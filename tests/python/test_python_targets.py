@@ -528,11 +528,11 @@ def test_unpacked_in_a_notation(bccd, tmp_path):
         packhorse.unpack(bccd, tmp_path / "no", as_="coca")
 
 
-def test_an_export_of_an_annotation_tool_is_packed_and_loaded_as_it_comes(tmp_path):
+def test_an_export_of_an_annotation_tool_is_packed_as_it_comes(tmp_path):
     exports.labelme(tmp_path / "source")
     report = packhorse.pack(tmp_path / "source", tmp_path / "out", format="wds")
     assert report.packed == 2
     boxes = [list(map(float, corners)) for _, corners in exports.BOXES]
-    for dataset in (packhorse.Dataset(tmp_path / "out"), packhorse.Dataset(tmp_path / "source")):
-        assert [dataset.objects(i).boxes.tolist() for i in range(2)] == [boxes] * 2
-        assert dataset.object_classes == ["cat", "dog"]
+    dataset = packhorse.Dataset(tmp_path / "out")
+    assert [dataset.objects(i).boxes.tolist() for i in range(2)] == [boxes] * 2
+    assert dataset.object_classes == ["cat", "dog"]

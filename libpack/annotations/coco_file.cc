@@ -77,8 +77,8 @@ AnnotationIds ids_in(std::string_view annotation) {
 
 CocoFile::CocoFile(const std::filesystem::path& path) : path_(path), file_(path) { read(); }
 
-CocoFile::CocoFile(const std::filesystem::path& path, std::string text)
-    : path_(path), own_text_(std::move(text)) {
+CocoFile::CocoFile(const std::filesystem::path& path, std::string text, bool fractions)
+    : path_(path), own_text_(std::move(text)), fractions_(fractions) {
   read();
 }
 
@@ -208,7 +208,7 @@ void CocoFile::read_annotations(std::string_view array) {
     }
   });
   note_annotations(captions, other_type);
-  if (fractions.all())
+  if (fractions.all() && !fractions_)
     notes_.push_back(
         "the boxes in " + printable(path_.filename().native()) +
         " all lie within 0 to 1: they are taken as pixels, and may be fractions of the "

@@ -34,8 +34,9 @@ class CocoFile {
   /// an id or a category's name twice, an image without a name, or with a URL instead; an
   /// annotation of an image that is not in its list.
   explicit CocoFile(const std::filesystem::path& path);
-  /// `text` says what the file of another notation does; its images need no sizes.
-  CocoFile(const std::filesystem::path& path, std::string text);
+  /// `text` says what the file of another notation does; its images need no sizes, and its boxes
+  /// may be fractions of them.
+  CocoFile(const std::filesystem::path& path, std::string text, bool fractions = false);
 
   /// Names of the categories by ascending id: labels are places in it.
   const std::vector<std::string>& classes() const { return classes_; }
@@ -78,6 +79,7 @@ class CocoFile {
   std::filesystem::path path_;
   MappedFile file_;
   std::string own_text_;  ///< instead of the file's
+  bool fractions_ = false;
   std::vector<Image> images_;
   CocoIdTable images_by_id_, labels_by_id_;
   std::vector<std::string> classes_, keypoint_names_, notes_;

@@ -7,6 +7,7 @@
 
 #include "annotations/coco_head.h"
 #include "annotations/coco_object.h"
+#include "annotations/exports/export_notation.h"
 #include "annotations/hf_metadata.h"
 #include "annotations/json_values.h"
 #include "annotations/voc_file.h"
@@ -88,6 +89,19 @@ std::string with_slashes(std::string name) {
   return name;
 }
 
+/// Tells which classes the objects have where nobody has named them.
+std::string class_note(const TargetOptions& options, const std::vector<std::string>& classes) {
+  std::string places;
+  for (const auto& [split, place] : options.files)
+    places += (places.empty() ? "" : " ") +
+              opt("targets", (split.empty() ? "" : split + '=') + std::string(options.name()) +
+                                 ':' + place.native());
+  return fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
+                     classes.size() == 1 ? "class" : fmt::format("{} classes", classes.size()),
+                     classes.size() == 1 ? "is that" : "are those", naming::quoted(classes), places,
+                     opt("target_classes", "FILE"));
+}
+
 bool has_backslash(std::string_view name) { return name.find('\\') != std::string_view::npos; }
 
 }  // namespace
@@ -97,6 +111,7 @@ SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options
   if (options_.names_object_classes()) classes_ = options_.classes;
   if (options_.notation == Notation::kHf && classes_.empty())
     classes_ = hf_class_names(paths_of(options_.files));
+  if (options_.is_export()) read_exports();
   for (std::size_t i = 0; i < options_.keypoints; ++i) keypoints_.push_back(std::to_string(i));
   Sha256 hash;
   const auto add = [&](const std::string& text) { hash.update(as_bytes(text + '\0')); };
@@ -110,21 +125,55 @@ SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options
       throw Error(ErrorKind::kUsage,
                   "the name of the class '" + printable(name) + "' is not in UTF-8", {},
                   "convert the file that names it to UTF-8");
-  for (const auto& [name, path] : options_.files) add(name + ' ' + sha256_file(path));
+  for (const auto& [name, path] : options_.files)
+    if (!options_.is_export()) add(name + ' ' + sha256_file(path));
+  for (const auto& [name, split] : splits_) {
+    if (!options_.is_export()) continue;
+    add(fmt::format("{} {} {}", name, split.fractions, split.file->head()));
+    for (std::size_t i = 0; i < split.file->images().size(); ++i)
+      add(coco_record(*split.file, split.file->images()[i]) + split.problems[i]);
+  }
   fingerprint_ = hash.finish();
+}
+
+/// Their classes are those of all files, unless they are given.
+void SampleTargets::read_exports() {
+  const ExportNotation& notation = *export_notation(options_.notation);
+  std::string problem;
+  std::set<std::string> names;
+  for (const auto& [split, place] : options_.files) {
+    ExportedImages& images = exports_[split];
+    images = read_export(notation, place, options_.classes);
+    for (std::string& name : images.class_names()) names.insert(std::move(name));
+    for (const ExportedImages::Image& image : images.images())
+      if (problem.empty() && !image.problems().empty())
+        problem = "; the first that cannot be read: " + printable(image.name()) + ": " +
+                  image.problems().front();
+  }
+  if (!classes_.empty()) return;
+  classes_.assign(names.begin(), names.end());
+  if (classes_.empty())
+    throw Error(ErrorKind::kUsage, "no annotation names a class" + problem,
+                options_.files.begin()->second,
+                "name them, a name a line: " + opt("target_classes", "FILE"));
 }
 
 /// The files of one data set: they have the same categories.
 void SampleTargets::open_files() {
   for (const auto& [name, path] : options_.files) {
     std::error_code code;
-    if (std::filesystem::is_directory(path, code))
+    if (std::filesystem::is_directory(path, code) && !options_.is_export())
       throw Error(ErrorKind::kUsage, "`targets=` names a folder, not a file with annotations", path,
                   "name the file in it");
     Split& split = splits_[name];
-    split.file = options_.notation == Notation::kHf
-                     ? std::make_unique<CocoFile>(path, coco_of_hf_metadata(path, classes_))
-                     : std::make_unique<CocoFile>(path);
+    if (const auto made = exports_.find(name); made != exports_.end()) {
+      take_export(made->second, path, split);
+      exports_.erase(made);
+    } else if (options_.notation == Notation::kHf) {
+      split.file = std::make_unique<CocoFile>(path, coco_of_hf_metadata(path, classes_));
+    } else {
+      split.file = std::make_unique<CocoFile>(path);
+    }
     if (classes_.empty()) {
       classes_ = split.file->classes();
       keypoints_ = split.file->keypoint_names();
@@ -137,6 +186,18 @@ void SampleTargets::open_files() {
       add_name(split, image, i);
       if (has_backslash(image)) add_name(split, with_slashes(image), i);
     }
+  }
+}
+
+void SampleTargets::take_export(ExportedImages& images, const std::filesystem::path& path,
+                                Split& split) const {
+  images.finish(classes_);
+  split.file = std::make_unique<CocoFile>(path, images.coco_text(), images.fractions);
+  split.fractions = images.fractions;
+  split.notes = images.notes();
+  for (const ExportedImages::Image& image : images.images()) {
+    split.problems.push_back(words_of(image.problems()));
+    split.stems = split.stems || !naming::has_any_image_name(image.name());
   }
 }
 
@@ -157,6 +218,13 @@ const SampleTargets::Split* SampleTargets::split_of(const std::string& name) con
 const CocoFile::Image* SampleTargets::find(const Split& split, const SplitListing& listing,
                                            std::size_t entry) {
   const std::string below = listing.entries.path_of(entry);
+  const CocoFile::Image* const image = find(split, listing, below);
+  if (image != nullptr || !split.stems) return image;
+  return find(split, listing, below.substr(0, below.rfind('.')));
+}
+
+const CocoFile::Image* SampleTargets::find(const Split& split, const SplitListing& listing,
+                                           const std::string& below) {
   const std::string path = naming::join(listing.origin, below);
   const auto look = [&](const auto& names, std::string_view text,
                         std::string_view whole) -> const CocoFile::Image* {
@@ -269,6 +337,7 @@ void SampleTargets::attach(SplitListing& listing, Use& use) const {
 void SampleTargets::finish(const Use& use, std::vector<std::string>& notes) {
   const CocoFile& file = *use.split.file;
   notes.insert(notes.end(), file.notes().begin(), file.notes().end());
+  notes.insert(notes.end(), use.split.notes.begin(), use.split.notes.end());
   if (use.with_slashes > 0)
     notes.push_back(
         fmt::format("{} names of images in {} have backslashes, which are taken for "
@@ -325,6 +394,8 @@ void SampleTargets::attach(Listing& listing) {
       attach(split, uses.try_emplace(own.of_several ? "" : split.split, own).first->second);
     }
     for (const auto& [name, use] : uses) finish(use, listing.notes);
+    if (options_.is_export() && options_.classes.empty())
+      listing.notes.push_back(class_note(options_, classes_));
     return;
   }
   const std::string field(options_.field());
@@ -335,12 +406,17 @@ void SampleTargets::attach(Listing& listing) {
   note_without(field, listing);
 }
 
-std::string SampleTargets::record(const SplitListing& split, std::size_t entry) const {
+std::string SampleTargets::record(const SplitListing& split, std::size_t entry,
+                                  const ImageInfo& stored) const {
   if (!options_.makes_records()) return {};
   const Split* const own = split_of(split.split);
   const CocoFile::Image* const image = own == nullptr ? nullptr : find(*own, split, entry);
   if (image == nullptr) throw Error(ErrorKind::kCorrupt, "it has no annotations");
-  return coco_record(*own->file, *image);
+  const std::string record = coco_record(*own->file, *image);
+  if (!options_.is_export()) return record;
+  const auto number = static_cast<std::size_t>(image - own->file->images().data());
+  if (!own->problems[number].empty()) throw Error(ErrorKind::kCorrupt, own->problems[number]);
+  return exported_record(record, split.entries.path_of(entry), stored, own->fractions);
 }
 
 ImageInfo SampleTargets::told_image(const SplitListing& split, std::size_t entry) const {

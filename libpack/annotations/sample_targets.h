@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "annotations/coco_file.h"
+#include "annotations/exports/exported_images.h"
 #include "listing/listing.h"
 #include "packhorse/annotations/target_options.h"
 #include "packhorse/dataset/manifest.h"
@@ -29,9 +30,10 @@ class SampleTargets {
 
   std::vector<std::string> made_fields() const { return options_.object_fields(); }
   /// What of COCO's file belongs to an image: {"image": ..., "annotations": [...]}, as written
-  /// there, or as COCO would say what a metadata.jsonl does. Empty for other notations, whose text
-  /// is a field of the source.
-  std::string record(const SplitListing& split, std::size_t entry) const;
+  /// there, or as COCO would say what a metadata.jsonl or an export does. Empty for other
+  /// notations, whose text is a field of the source. `image` is the source's. Throws
+  /// Error(kCorrupt) where an export's annotations of the image are damaged.
+  std::string record(const SplitListing& split, std::size_t entry, const ImageInfo& image) const;
   /// The image as the file says it is: its size alone. No size where it does not say.
   ImageInfo told_image(const SplitListing& split, std::size_t entry) const;
   /// The objects in an image, from its record or field, in pixels of the image as the source has
@@ -58,12 +60,21 @@ class SampleTargets {
     /// Images by the hash of their names: what their files are called, and the last part of that.
     std::unordered_map<std::uint64_t, std::uint32_t> by_name, by_last_name;
     bool of_several = false;  ///< the file is for several splits; known once they are listed
+    /// Of an export: what is wrong with each image, in words.
+    std::vector<std::string> problems = {}, notes = {};
+    bool fractions = false;  ///< its coordinates are fractions of an image's sides
+    bool stems = false;      ///< some of its names have no ending, as of image files
   };
   struct Use;
   void open_files();
+  void read_exports();
   const Split* split_of(const std::string& name) const;
+  void take_export(ExportedImages& images, const std::filesystem::path& path, Split& split) const;
   static const CocoFile::Image* find(const Split& split, const SplitListing& listing,
                                      std::size_t entry);
+  /// `below`: the entry's path, or what of it the file may say.
+  static const CocoFile::Image* find(const Split& split, const SplitListing& listing,
+                                     const std::string& below);
   static void add_name(Split& split, std::string_view name, std::uint32_t image);
   static std::optional<std::uint64_t> shared_name(const Split& split, std::string_view path);
   void attach(SplitListing& listing, Use& use) const;
@@ -77,6 +88,7 @@ class SampleTargets {
   std::vector<std::string> classes_, keypoints_;
   std::unordered_map<std::string, std::size_t> class_places_;  ///< in classes_
   std::map<std::string, Split> splits_;
+  std::map<std::string, ExportedImages> exports_;  ///< by split, until their texts are made
   std::string fingerprint_;
 };
 

@@ -18,12 +18,20 @@ struct NotationName {
   std::string_view name, field;
   Notation notation;
 };
-constexpr std::array<NotationName, 5> kNotations = {
+constexpr std::array<NotationName, 13> kNotations = {
     {{"coco", "json", Notation::kCoco},
      {"coco-records", "json", Notation::kCocoRecords},
      {"hf", "json", Notation::kHf},
      {"yolo", "txt", Notation::kYolo},
-     {"voc", "xml", Notation::kVoc}}};
+     {"voc", "xml", Notation::kVoc},
+     {"labelme", "json", Notation::kLabelMe},
+     {"cvat", "json", Notation::kCvat},
+     {"table", "json", Notation::kTable},
+     {"label-studio", "json", Notation::kLabelStudio},
+     {"via", "json", Notation::kVia},
+     {"dota", "json", Notation::kDota},
+     {"kitti", "json", Notation::kKitti},
+     {"createml", "json", Notation::kCreateMl}}};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
   throw Error(ErrorKind::kUsage, "`targets=`: " + what, {}, advice);
@@ -34,8 +42,10 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, coco-records:FILE, hf:FILE, yolo, yolo:data.yaml or voc, classes:FILE, "
-         "caption:FIELD or mask:FIELD; for one split alone val=coco:FILE");
+         "give coco:FILE, coco-records:FILE, hf:FILE, yolo, yolo:data.yaml, voc, labelme:FOLDER, "
+         "cvat:FILE, table:FILE, label-studio:FILE, via:FILE, dota:FOLDER, kitti:FOLDER, "
+         "createml:FILE, classes:FILE, caption:FIELD or mask:FIELD; for one split alone "
+         "val=coco:FILE");
 }
 
 struct ExtraName {
@@ -131,12 +141,13 @@ void TargetOptions::add(const std::string& text) {
   if (has_objects() && notation != found.notation) refuse("two notations", "give all files in one");
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
-  if (!has_file && has_files())
-    refuse(
-        std::string(found.name) + " without a file",
-        "give " + opt("targets", std::string(found.name) + (notation == Notation::kHf
-                                                                ? ":metadata.jsonl"
-                                                                : ":annotations/instances.json")));
+  if (!has_file && has_files()) {
+    const char* const place = is_export()                 ? ":PLACE"
+                              : notation == Notation::kHf ? ":metadata.jsonl"
+                                                          : ":annotations/instances.json";
+    refuse(std::string(found.name) + " without a file",
+           "give " + opt("targets", std::string(found.name) + place));
+  }
   if (has_file && notation == Notation::kVoc)
     refuse("voc is read from each sample's field 'xml', not from a file", "give `targets=voc`");
   if (!has_file) return;

@@ -240,13 +240,15 @@ const std::vector<PackOption>& table() {
           "The same for a field that some images do not have", {.value_name = "NAME=PLACE"}),
       row(kSource, "targets", kFiles, kListing, kTargets,
           "Annotations. Boxes: coco:FILE, hf:FILE, yolo:FILE; voc or yolo (fields xml or txt); "
+          "labelme:FOLDER, cvat:FILE, table:FILE[:xywh], label-studio:FILE, via:FILE, dota:FOLDER, "
+          "kitti:FOLDER, createml:FILE; "
           "coco-records:FILE (field json, categories from FILE). Also: classes:TABLE[:COLUMN] "
           "(multi-label), caption:FIELD, caption:TABLE, mask:FIELD. val=coco:FILE: for that split "
           "only",
           {.value_name = "KIND[:PLACE]"}),
       row(kSource, "target_classes", kClassNames, kBytes, plain(MEMBER(list.targets.classes)),
-          "File with one class name per line: of the objects (hf, yolo, voc), the masks or the "
-          "labels of classes:TABLE"),
+          "File with one class name per line: of the objects (all but coco and a data.yaml), the "
+          "masks or the labels of classes:TABLE"),
       row(kSource, "target_keypoints", kInteger, kBytes, plain(MEMBER(list.targets.keypoints)),
           "yolo: number of keypoints of each object", {.least = 1}),
       row(kSource, "keypoint_numbers", kInteger, kBytes,

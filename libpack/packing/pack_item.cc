@@ -131,7 +131,7 @@ Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry,
     return decode_objects(*objects);
   }
   const SampleTargets& targets = *listing_.made_targets;
-  item.record = targets.record(split_, entry);
+  item.record = targets.record(split_, entry, item.image);
   const std::optional<Bytes> field =
       item.record.empty() ? field_of(item, target.text) : as_bytes(item.record);
   return targets.objects(split_, field ? as_text(*field) : targets.text_without_field(), item.image,

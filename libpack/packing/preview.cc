@@ -146,15 +146,14 @@ class TargetsLook {
  private:
   /// Nothing for an image that cannot be packed anyway: that is told when it is.
   std::optional<Objects> objects_of(std::size_t entry) {
-    const std::string record = targets_.record(split_, entry);
     ImageInfo image = targets_.told_image(split_, entry);
-    const bool told = !record.empty() && image.width > 0;
-    if (!told) {
+    if (image.width == 0) {
       source_.read(split_, entry, input_);
       const ProbeResult probe = probe_image(input_.bytes, limits_);
       if (!probe.info) return std::nullopt;
       image = *probe.info;
     }
+    const std::string record = targets_.record(split_, entry, image);
     if (!record.empty()) return targets_.objects(split_, record, image);
     for (std::size_t i = 0; i < input_.fields; ++i) {
       const Input::Extra& extra = input_.extras[i];

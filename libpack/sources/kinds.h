@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 
@@ -127,6 +128,34 @@ std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace voc
 
 inline constexpr SourceKind kVocSource = {"voc", "a folder of Pascal VOC", voc::probe, voc::open};
+
+/// Folders of images with annotations of a tool that are its own notation: beside the images, or in
+/// the folder of each split. ExportNotation says how each is told.
+namespace exports {
+bool probe(TargetOptions::Notation notation, const std::filesystem::path& path, FolderLook& look);
+std::unique_ptr<Source> open(TargetOptions::Notation notation, const std::filesystem::path& path);
+
+template <TargetOptions::Notation kNotation>
+constexpr SourceKind kind(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .probe = [](const std::filesystem::path& path,
+                      FolderLook& look) { return probe(kNotation, path, look); },
+          .open = [](const std::filesystem::path& path) { return open(kNotation, path); },
+          .has_annotation_file = true};
+}
+}  // namespace exports
+
+inline constexpr std::array kExportSources = {
+    exports::kind<TargetOptions::Notation::kLabelMe>("labelme", "images with LabelMe's JSON"),
+    exports::kind<TargetOptions::Notation::kCvat>("cvat", "images and CVAT's XML"),
+    exports::kind<TargetOptions::Notation::kTable>("table", "images and a CSV with a row a box"),
+    exports::kind<TargetOptions::Notation::kLabelStudio>("label-studio",
+                                                         "images and Label Studio's JSON"),
+    exports::kind<TargetOptions::Notation::kVia>("via", "images and VIA's JSON or CSV"),
+    exports::kind<TargetOptions::Notation::kDota>("dota", "images and DOTA's labelTxt"),
+    exports::kind<TargetOptions::Notation::kKitti>("kitti", "KITTI's image_2 and label_2"),
+    exports::kind<TargetOptions::Notation::kCreateMl>("createml", "images and CreateML's JSON")};
 
 /// A folder of class folders, at any depth, or a folder of split folders ("train", "val", ...) that
 /// hold class folders.

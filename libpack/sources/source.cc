@@ -44,17 +44,16 @@ constexpr SourceKind with_annotated_readings(SourceKind kind) {
 }  // namespace
 
 std::span<const SourceKind> all_sources() {
-  static constexpr std::array kSources = {kPackedSource, kWebDatasetSource,
-                                          kArraysSource, kArchiveSource,
-                                          kListSource,   kCocoSource,
-                                          kHfSource,     kYoloSource,
-                                          kVocSource,    with_annotated_readings(kFolderSource)};
+  static constexpr auto kSources = [] {
+    constexpr std::array kOwn = {kPackedSource,  kWebDatasetSource, kArraysSource,
+                                 kArchiveSource, kListSource,       kCocoSource,
+                                 kHfSource,      kYoloSource,       kVocSource};
+    std::array<SourceKind, kOwn.size() + kExportSources.size() + 1> all{};
+    std::ranges::copy(kExportSources, std::ranges::copy(kOwn, all.begin()).out);
+    all.back() = with_annotated_readings(kFolderSource);
+    return all;
+  }();
   return kSources;
-}
-
-bool is_source(const SourceKind& kind, const fs::path& path) {
-  FolderLook look;
-  return kind.probe(path, look);
 }
 
 bool may_name_urls(const fs::path& source) {

@@ -62,10 +62,12 @@ class FolderLook;
 
 /// How a kind of source is recognised and opened. all_sources() has one line for each.
 struct SourceKind {
-  std::string_view name;
-  std::string_view summary;
-  bool (*probe)(const std::filesystem::path&, FolderLook&);  ///< see is_source()
-  std::unique_ptr<Source> (*open)(const std::filesystem::path&);
+  std::string_view name = {};
+  std::string_view summary = {};
+  bool (*probe)(const std::filesystem::path&,
+                FolderLook&) = nullptr;  ///< as far as a look at it tells; may
+                                         ///< throw as open_source()
+  std::unique_ptr<Source> (*open)(const std::filesystem::path&) = nullptr;
   /// Whether a path may be one of a source that names its inputs by URLs; null: none is.
   bool (*may_name_urls)(const std::filesystem::path&) = nullptr;
   /// Whether one file has the objects of all images, so that annotated_objects() can return them.
@@ -73,10 +75,6 @@ struct SourceKind {
 };
 
 std::span<const SourceKind> all_sources();
-
-/// Whether a path is a source of that kind, as far as a look at it tells. May throw as
-/// open_source().
-bool is_source(const SourceKind& kind, const std::filesystem::path& path);
 
 /// Whether listing `source` may open URLs, although it is not a URL itself: see
 /// set_remote_opener().

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "dataset/dataset_kinds.h"
 #include "packhorse/base/error.h"
+#include "sources/folder_look.h"
 #include "sources/source.h"
 
 namespace packhorse::reader {
@@ -13,8 +14,9 @@ namespace {
 
 /// The kind of source whose annotations lie in a file for all images; empty where none do.
 std::string_view annotated_kind(const fs::path& path) {
+  FolderLook look;
   for (const SourceKind& kind : all_sources())
-    if (kind.has_annotation_file && is_source(kind, path)) return kind.name;
+    if (kind.has_annotation_file && kind.probe(path, look)) return kind.name;
   return {};
 }
 

@@ -382,7 +382,7 @@ def test_annotations_of_splits_for_a_source_without_splits_name_the_split(tmp_pa
 @pytest.mark.parametrize("folder", ["", "train/"])
 @pytest.mark.parametrize(
     "name, content, words",
-    [("txt", "0 .5 .5 .1 .1\n", "labels of YOLO"), ("txt", "a cat on a mat", "texts"), ("json", '{"shapes": []}', "files of LabelMe"), ("json", "{}", "JSON files"), ("xml", "", "XML files, which are not VOC's,")],
+    [("txt", "0 .5 .5 .1 .1\n", "labels of YOLO"), ("txt", "a cat on a mat", "texts"), ("json", "{}", "JSON files"), ("xml", "", "XML files, which are not VOC's,")],
 )
 def test_texts_beside_images_are_named_with_a_command_that_packs_them(tmp_path, folder, name, content, words):
     made.image(tmp_path / f"source/{folder}1.jpg")

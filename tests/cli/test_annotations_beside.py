@@ -17,7 +17,8 @@ VOC = (
     "</object></annotation>"
 )
 YOLO = "0 0.5 0.5 0.25 0.25\n"
-CVAT = '<annotations><image id="0" name="x/1.ppm"><box label="cat" xtl="1" ytl="1" xbr="2" ybr="2"/></image></annotations>'
+CVAT_BOX = '<box label="cat" xtl="1" ytl="1" xbr="2" ybr="2"/>'
+CVAT = f'<annotations><image id="0" name="siteA/1.ppm">{CVAT_BOX}</image><image id="1" name="2.ppm">{CVAT_BOX}</image></annotations>'
 VIA = json.dumps({"1.ppm9": {"filename": "1.ppm", "regions": [{"shape_attributes": {"name": "rect"}}]}})
 FIFTYONE = json.dumps({"classes": ["cat"], "labels": {"1": [{"label": 0, "bounding_box": [0, 0, 0.5, 0.5]}]}})
 STUDIO = json.dumps([{"data": {"image": "/upload/ab-1.ppm"}, "annotations": [{"result": [{"value": {"x": 1}}]}]}])
@@ -88,7 +89,7 @@ BESIDE = {
     "coco": (dict(folder="images/", files={"annotations.json": coco([f"{s}.ppm" for s in SITES])}), "--targets coco:", 2),
     "root-coco": (dict(files={"_annotations.coco.json": coco([f"{s}.ppm" for s in SITES])}), "--targets coco:", 1),
     "studio": (dict(folder="images/", files={"result.json": STUDIO}), None, 2),
-    "cvat": (dict(folder="images/", files={"annotations.xml": CVAT}), None, 2),
+    "cvat": (dict(folder="images/", files={"annotations.xml": CVAT}), "--targets cvat:", 2),
     "fiftyone": (dict(folder="data/", files={"labels.json": FIFTYONE}), None, 2),
     "via": (dict(files={"via_export.json": VIA}), None, 1),
     "xml": (dict(beside=("", "xml", VOC)), "--targets voc --fields xml", 1),

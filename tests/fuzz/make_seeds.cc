@@ -311,6 +311,42 @@ void add_annotations(const Seeds& seeds) {
   seeds.put("annotations", "kept_head",
             R"(5{"info":{},"categories":[{"id":5,"name":"cat"},{"id":"x","name":"dog"}]})");
   seeds.put("annotations", "kept_record", R"(6{"image":{"id":12},"annotations":[{"id":1}]})");
+  seeds.put(
+      "annotations", "labelme",
+      R"(7{"shapes":[{"label":"cat","points":[[1,1],[9,8]],"shape_type":"rectangle",)"
+      R"("group_id":1,"flags":{"occluded":true}},{"label":"cat","points":[[1,1],[9,1],[9,9]],)"
+      R"("shape_type":"polygon","group_id":1}],"imagePath":"a.jpg","imageWidth":12,)"
+      R"("imageHeight":10})");
+  seeds.put(
+      "annotations", "cvat",
+      R"(8<annotations><meta><task><labels><label><name>cat</name></label></labels></task>)"
+      R"(</meta><image id="0" name="a.jpg" subset="s" width="12" height="10"><box label="cat")"
+      R"( xtl="1" ytl="1" xbr="9" ybr="8" rotation="45" occluded="1"><attribute name="a">b)"
+      R"(</attribute></box><polygon label="cat" points="1,1;9,1;9,9"/><mask label="cat")"
+      R"( rle="1, 2, 1" left="1" top="1" width="2" height="2"/><tag label="x"/></image>)"
+      R"(</annotations>)");
+  seeds.put("annotations", "table",
+            "9path,class,xmin,ymin,xmax,ymax,width,height,IsGroupOf\na.jpg,cat,1,1,9,8,12,10,1\n"
+            "b.jpg,,,,,,12,10,0\n");
+  seeds.put(
+      "annotations", "label_studio",
+      R"(:[{"id":1,"data":{"image":"/data/local-files/?d=a%20b.jpg"},"annotations":[{"result":)"
+      R"([{"id":"x","type":"rectanglelabels","original_width":12,"original_height":10,"value":)"
+      R"({"x":10,"y":10,"width":50,"height":50,"rotation":45,"rectanglelabels":["cat"]}},)"
+      R"({"type":"polygonlabels","original_width":12,"original_height":10,"value":{"points":)"
+      R"([[1,1],[9,1],[9,9]],"polygonlabels":["cat"]}}]}]}])");
+  seeds.put(
+      "annotations", "via",
+      R"(;{"a.jpg1":{"filename":"a.jpg","regions":[{"shape_attributes":{"name":"rect","x":1,)"
+      R"("y":1,"width":8,"height":8},"region_attributes":{"class":"cat"}},{"shape_attributes":)"
+      R"({"name":"polygon","all_points_x":[1,9,9],"all_points_y":[1,1,9]},)"
+      R"("region_attributes":{"class":{"cat":true}}}]}})");
+  seeds.put("annotations", "dota", "<gsd:0.1\n1 1 9 1 9 9 1 9 cat 1\n");
+  seeds.put("annotations", "kitti", "=Car 0.5 1 0 1 1 9 8 0 0 0 0 0 0 0\n");
+  seeds.put(
+      "annotations", "create_ml",
+      R"(>[{"image":"a.jpg","annotations":[{"label":"cat","coordinates":{"x":5,"y":4,"width":8,)"
+      R"("height":6}}]}])");
 }
 
 void add_sample_targets(const Seeds& seeds) {

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 
+import export_support as exports
 import numpy as np
 import pytest
 from package import environment, packhorse
@@ -525,3 +526,13 @@ def test_unpacked_in_a_notation(bccd, tmp_path):
     assert packhorse.unpack(bccd, tmp_path / "yolo", as_="yolo").unsaid
     with pytest.raises(packhorse.errors.UsageError, match="nothing is unpacked as 'coca'"):
         packhorse.unpack(bccd, tmp_path / "no", as_="coca")
+
+
+def test_an_export_of_an_annotation_tool_is_packed_as_it_comes(tmp_path):
+    exports.labelme(tmp_path / "source")
+    report = packhorse.pack(tmp_path / "source", tmp_path / "out", format="wds")
+    assert report.packed == 2
+    boxes = [list(map(float, corners)) for _, corners in exports.BOXES]
+    dataset = packhorse.Dataset(tmp_path / "out")
+    assert [dataset.objects(i).boxes.tolist() for i in range(2)] == [boxes] * 2
+    assert dataset.object_classes == ["cat", "dog"]

@@ -1,5 +1,6 @@
 #include "sources/annotated/annotated_kind.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -19,7 +20,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array kAnnotated = {kCocoSource, kHfSource, kYoloSource, kVocSource};
+constexpr auto kAnnotated = [] {
+  std::array<SourceKind, 4 + kExportSources.size()> kinds = {kCocoSource, kHfSource, kYoloSource,
+                                                             kVocSource};
+  std::ranges::copy(kExportSources, kinds.begin() + 4);
+  return kinds;
+}();
 
 /// Whether the options leave open what the source is.
 bool says_nothing(const ListOptions& options) {
@@ -114,7 +120,7 @@ std::vector<std::byte> annotated_objects(const Source& source, const Listing& li
     if (!probe.info) throw Error(ErrorKind::kCorrupt, "its image has no header that can be read");
     image = *probe.info;
   }
-  return encode_objects(targets.objects(split, targets.record(split, entry), image));
+  return encode_objects(targets.objects(split, targets.record(split, entry, image), image));
 }
 
 }  // namespace packhorse

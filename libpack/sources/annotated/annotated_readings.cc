@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "annotations/exports/export_notation.h"
 #include "annotations/sample_targets.h"
 #include "base/ascii.h"
 #include "base/option.h"
@@ -98,13 +99,14 @@ class Trials {
       try_objects(options_, kind, opt("source_kind", kind));
     try_data_yaml();
     try_coco();
+    try_exports();
     for (const AnnotationsBeside::Texts& texts : found_.texts) try_texts(texts);
     Names tables = found_.tables;
     for (const AnnotationsBeside::File& file : found_.files)
       if (file.notation.empty()) tables.push_back(file.path);
     for (const std::string& table : tables) try_labels(table);
     for (const AnnotationsBeside::File& file : found_.files) {
-      if (file.notation.empty() || file.notation == kCoco) continue;
+      if (file.notation.empty() || file.notation == kCoco || export_of(file.path)) continue;
       told_.push_back(fmt::format(
           "annotations of {} are not read: convert {} to COCO or VOC, and give "
           "{}, or {}",
@@ -129,7 +131,7 @@ class Trials {
           source.read(split, i, input);
           const ProbeResult image = probe_image(input.bytes);
           if (!image.info) continue;
-          std::string text = targets.record(split, i);
+          std::string text = targets.record(split, i, *image.info);
           for (std::size_t f = 0; f < input.fields; ++f)
             if (listing.fields[input.extras[f].field] == targets.options().field())
               text = as_text(input.extras[f].bytes);
@@ -225,6 +227,28 @@ class Trials {
       ListOptions options = options_;
       options.targets.add("coco:" + (source_ / file).native());
       if (try_objects(options, kFolderSource.name, opt("targets", "coco:" + path_of(file)))) return;
+    }
+  }
+
+  /// The notation of a file with the annotations of many images.
+  const ExportNotation* export_of(const std::string& file) const {
+    for (const ExportNotation& notation : export_notations())
+      if (!notation.by_image && is_export_file(notation, source_ / file)) return &notation;
+    return nullptr;
+  }
+
+  void try_exports() {
+    Names files = found_.tables;
+    for (const AnnotationsBeside::File& file : found_.files) files.push_back(file.path);
+    if (files.size() > kMostTried) files.resize(kMostTried);
+    for (const std::string& file : files) {
+      const ExportNotation* const notation = export_of(file);
+      if (notation == nullptr) continue;
+      const std::string head =
+          std::string(TargetOptions{.notation = notation->notation}.name()) + ':';
+      ListOptions options = options_;
+      options.targets.add(head + (source_ / file).native());
+      try_objects(options, kFolderSource.name, opt("targets", head + path_of(file)));
     }
   }
 

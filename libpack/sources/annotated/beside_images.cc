@@ -5,11 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "annotations/json_values.h"
 #include "annotations/yolo_labels.h"
 #include "base/directory_look.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "listing/names.h"
@@ -46,14 +44,6 @@ std::optional<fs::path> text_in(const fs::path& folder, FolderLook& look) {
   return found;
 }
 
-bool is_labelme(const std::string& text) {
-  try {
-    return find_value(parse_json(text), "shapes") != nullptr;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 [[noreturn]] void refuse_text(const fs::path& source, const fs::path& text) {
   std::error_code code;
   const std::string content = fs::file_size(text, code) <= kMostTextBytes ? read_text(text) : "";
@@ -68,9 +58,8 @@ bool is_labelme(const std::string& text) {
   std::string advice =
       packed({{"targets", "caption:txt"}, {"fields", "txt"}, {"unlabelled", "true"}});
   if (extension == ".json") {
-    kind = is_labelme(content) ? "files of LabelMe" : "JSON files";
-    advice = (is_labelme(content) ? "convert them to COCO or VOC; or keep them as a field: " : "") +
-             kept("json");
+    kind = "JSON files";
+    advice = kept("json");
   } else if (extension == ".xml") {
     kind = "XML files, which are not VOC's,";
     advice = kept("xml");

@@ -1,10 +1,11 @@
-// Annotation files of COCO, YOLO (labels, and data.yaml), Pascal VOC and Hugging Face, and what
-// datasets keep of COCO's; the first byte says which.
+// Annotation files of COCO, YOLO (labels, and data.yaml), Pascal VOC, Hugging Face and annotation
+// tools, and what datasets keep of COCO's; the first byte says which.
 #include <array>
 
 #include "analysis/coco_results.h"
 #include "annotations/coco_object.h"
 #include "annotations/data_yaml.h"
+#include "annotations/exports/export_notation.h"
 #include "annotations/hf_metadata.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
@@ -55,6 +56,26 @@ void metadata(Bytes input) {
   fuzz::promise(!hf_class_names({file.path()}).empty(), "there are classes, or an error");
 }
 
+template <std::size_t kNotation>
+void exported(Bytes input) {
+  static fuzz::MemoryFile file;
+  file.hold(input);
+  const ExportNotation& notation = export_notations()[kNotation];
+  static_cast<void>(notation.marks(as_text(input)));
+  ExportedImages images;
+  notation.read({file.path(), as_text(input), "1", {}, {}}, images);
+  images.finish(images.class_names());
+  const CocoFile coco(file.path(), images.coco_text(), images.fractions);
+  fuzz::promise(coco.images().size() == images.images().size(), "no image is lost");
+  for (const CocoFile::Image& image : coco.images()) {
+    ImageInfo stored;
+    stored.width = stored.height = 64;
+    fuzz::touch(
+        exported_record(coco_record(coco, image), "1.jpg", stored, images.fractions).size());
+  }
+  look_at(coco);
+}
+
 void yolo(Bytes input) {
   const AnnotationFrame frame = {64, 48, 3, 2};
   for (const YoloKeypoints keypoints :
@@ -92,7 +113,9 @@ void kept_record(Bytes input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  constexpr std::array kReaders = {coco, yolo, voc, data_yaml, metadata, kept_head, kept_record};
+  constexpr std::array kReaders = {coco,        yolo,        voc,         data_yaml,   metadata,
+                                   kept_head,   kept_record, exported<0>, exported<1>, exported<2>,
+                                   exported<3>, exported<4>, exported<5>, exported<6>, exported<7>};
   const auto reader = static_cast<std::uint8_t>(data[0] - '0') % kReaders.size();
   return fuzz::attempt(data + 1, size - 1, kReaders[reader]);
 }

@@ -51,11 +51,21 @@ struct TargetOptions {
                    ///< have the categories
     kYolo,         ///< each sample's field "txt"; a sample without it has no objects
     kVoc,          ///< each sample's field "xml"
-    kHf            ///< Hugging Face's metadata.jsonl with objects, one for each split; samples get
+    kHf,           ///< Hugging Face's metadata.jsonl with objects, one for each split; samples get
                    ///< records as of COCO
+    kLabelMe,      ///< from here on exports of annotation tools: a file, or a folder of files, for
+                   ///< each split; samples get records as of COCO
+    kCvat,
+    kTable,
+    kLabelStudio,
+    kVia,
+    kDota,
+    kKitti,
+    kCreateMl
   };
   Notation notation = Notation::kNone;
-  /// Files of COCO, or metadata, by split; "": of all others. Of YOLO: its data.yaml, as "".
+  /// Files of COCO, metadata or exports, by split; "": of all others. An export may be a folder,
+  /// and "FILE:CHOICE" says how it is meant. Of YOLO: its data.yaml, as "".
   std::map<std::string, std::filesystem::path> files = {};
   /// The classes of the objects, unless files name them; else of the masks, or of several classes.
   std::vector<std::string> classes = {};
@@ -70,14 +80,19 @@ struct TargetOptions {
   bool has_objects() const { return notation != Notation::kNone; }
   bool has(ExtraTarget::Kind kind) const;
   /// Whether files list the objects of the images, and samples get these records as a field.
-  bool makes_records() const { return notation == Notation::kCoco || notation == Notation::kHf; }
+  bool makes_records() const {
+    return notation == Notation::kCoco || notation == Notation::kHf || is_export();
+  }
+  /// Whether files are of an annotation tool that has a notation of its own.
+  bool is_export() const { return notation >= Notation::kLabelMe; }
   /// Whether `files` name the categories of COCO's records.
   bool has_files() const { return makes_records() || notation == Notation::kCocoRecords; }
   /// Whether `classes` are those of the objects.
   bool names_object_classes() const {
-    return notation == Notation::kHf || (has_objects() && !has_files() && !data_yaml());
+    return notation == Notation::kHf || is_export() ||
+           (has_objects() && !has_files() && !data_yaml());
   }
-  /// "coco", "coco-records", "hf", "yolo" or "voc"; empty for none.
+  /// "coco", "coco-records", "hf", "yolo", "voc", "labelme", ...; empty for none.
   std::string_view name() const;
   /// The field of a sample from which its objects are read.
   std::string_view field() const;
@@ -88,9 +103,9 @@ struct TargetOptions {
   /// YOLO's data.yaml, which names images, splits and classes itself; nothing where it is not
   /// given.
   std::optional<std::filesystem::path> data_yaml() const;
-  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "hf:FILE", "yolo", "yolo:FILE" and
-  /// "voc", which may be given several times for several splits; "classes:FILE:COLUMN",
-  /// "caption:FIELD", "caption:FILE" and "mask:FIELD". Throws Error(kUsage).
+  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "hf:FILE", "yolo", "yolo:FILE",
+  /// "voc", "labelme:FOLDER" and so on, which may be given several times for several splits;
+  /// "classes:FILE:COLUMN", "caption:FIELD", "caption:FILE" and "mask:FIELD". Throws Error(kUsage).
   void add(const std::string& text);
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;

@@ -9,7 +9,7 @@
 #include "annotations/yolo_labels.h"
 #include "base/directory_look.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_slices.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "listing/names.h"
@@ -48,7 +48,8 @@ std::optional<fs::path> text_in(const fs::path& folder, FolderLook& look) {
 
 bool is_labelme(const std::string& text) {
   try {
-    return find_value(parse_json(text), "shapes") != nullptr;
+    check_json(text);
+    return !find_value(text.substr(text.find('{')), "shapes").empty();
   } catch (const Error&) {
     return false;
   }

@@ -6,7 +6,6 @@
 #include "annotations/coco_id_table.h"
 #include "annotations/json_values.h"
 #include "base/ascii.h"
-#include "base/json.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
 #include "labels/label_text.h"
@@ -17,14 +16,14 @@ namespace packhorse {
 
 namespace {
 
-/// The elements of one of the file's lists, parsed one by one.
+/// The elements of one of the file's lists.
 template <class Visit>
 void for_each_record(std::string_view list, const char* what, const Visit& visit) {
   std::size_t number = 0;
   for_each_element(list, [&](std::string_view json) {
     ++number;
     try {
-      visit(parse_json(json));
+      visit(json);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kCorrupt,
@@ -52,15 +51,15 @@ std::vector<CocoCaption> captions_in(std::string_view text) {
   };
   std::vector<Image> all;
   CocoIdTable by_id;
-  for_each_record(images, "image", [&](const ExactJson& image) {
-    const std::string id = id_of(value_of(image, "id").dump());
+  for_each_record(images, "image", [&](std::string_view image) {
+    const std::string id = id_of(value_of(image, "id"));
     if (!by_id.add(id, static_cast<std::uint32_t>(all.size())))
       throw Error(ErrorKind::kCorrupt, "the image id " + id + " is there twice");
     all.push_back({file_name_of(image), {}});
   });
   by_id.index_characters();
-  for_each_record(annotations, "annotation", [&](const ExactJson& annotation) {
-    const std::string id = id_of(value_of(annotation, "image_id").dump());
+  for_each_record(annotations, "annotation", [&](std::string_view annotation) {
+    const std::string id = id_of(value_of(annotation, "image_id"));
     const auto image = by_id.find(id);
     if (!image)
       throw Error(ErrorKind::kCorrupt,

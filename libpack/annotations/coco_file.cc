@@ -1,6 +1,7 @@
 #include "annotations/coco_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -21,23 +22,18 @@ namespace {
 bool is_array(std::string_view json) { return json.starts_with('['); }
 bool is_object(std::string_view json) { return json.starts_with('{'); }
 
-/// Members by which an annotation is of an object, whatever else it says.
-constexpr std::string_view kObjectMembers[] = {"category_id", "bbox", "segmentation", "keypoints"};
-
 constexpr std::size_t kMostBoxesLookedAt = 1000;
 
 /// Whether the boxes that it is told of all lie within one pixel, as fractions of an image do.
 class Fractions {
  public:
-  void add(std::string_view annotation) {
-    if (boxes_ == kMostBoxesLookedAt || !all_) return;
-    const std::string_view box = json_member(annotation, "bbox");
-    if (!box.starts_with('[')) return;
-    const ExactJson list = parse_json(box);
-    const auto within = [](const ExactJson& value) {
-      return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1;
+  void add(std::string_view box) {
+    if (boxes_ == kMostBoxesLookedAt || !all_ || !is_array(box)) return;
+    const auto within = [](std::string_view value) {
+      return is_number(value) && number_of(value, "box") >= 0 && number_of(value, "box") <= 1;
     };
-    all_ = list.size() == 4 && std::all_of(list.begin(), list.end(), within);
+    const std::vector<std::string_view> list = list_of(box, "box");
+    all_ = list.size() == 4 && std::ranges::all_of(list, within);
     ++boxes_;
   }
   bool all() const { return all_ && boxes_ > 0; }
@@ -46,32 +42,6 @@ class Fractions {
   std::size_t boxes_ = 0;
   bool all_ = true;
 };
-
-bool is_of_object(std::string_view member) {
-  return std::ranges::find(kObjectMembers, member) != std::end(kObjectMembers);
-}
-
-/// What one annotation says that must be known before it is packed.
-struct AnnotationIds {
-  std::string_view image, category;
-  bool caption = false;  ///< and no object
-};
-
-AnnotationIds ids_in(std::string_view annotation) {
-  AnnotationIds ids;
-  bool caption = false, object = false;
-  if (!is_object(annotation)) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
-  for_each_member(annotation, [&](std::string_view quoted, std::string_view value) {
-    const std::string name = json_characters(quoted);
-    if (name == "image_id") ids.image = value;
-    if (name == "category_id") ids.category = value;
-    caption = caption || name == "caption";
-    object = object || is_of_object(name);
-    return true;
-  });
-  ids.caption = caption && !object;
-  return ids;
-}
 
 }  // namespace
 
@@ -82,14 +52,16 @@ CocoFile::CocoFile(const std::filesystem::path& path, std::string text, bool fra
   read();
 }
 
+void CocoFile::refuse_unless(const std::function<void()>& read) const try {
+  read();
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
+  refuse(error.what());
+}
+
 void CocoFile::read() {
   const std::string_view text = this->text();
-  try {
-    check_json(text);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) throw;
-    refuse(error.what());
-  }
+  refuse_unless([&] { check_json(text); });
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (!is_object(text.substr(begin))) refuse("it is no JSON object");
   std::string_view images, annotations, categories;
@@ -101,23 +73,18 @@ void CocoFile::read() {
       if (!list->empty()) refuse("it has " + std::string(wanted) + " twice");
       *list = value;
     }
+    if (name != "\"images\"" && name != "\"annotations\"")
+      head_.append(head_.empty() ? "{" : ",").append(name).append(":").append(value);
     return true;
   });
+  head_ += '}';
   if (!is_array(images) || !is_array(annotations))
     refuse("it has no list of \"images\", or none of \"annotations\"");
   if (!is_array(categories)) refuse("it has no list of \"categories\"");
   read_categories(categories);
   read_images(images);
   read_annotations(annotations);
-  head_ = coco_head(text);
-  refuse_secrets_of_head();
-}
-
-void CocoFile::refuse_secrets_of_head() const try {
-  if (has_secret(head_)) refuse_secrets(parse_json(head_), "text");
-} catch (const Error& error) {
-  if (error.kind() == ErrorKind::kInterrupted) throw;
-  refuse(error.what());
+  refuse_unless([&] { refuse_secrets(head_); });
 }
 
 void CocoFile::refuse(const std::string& what) const {
@@ -127,12 +94,7 @@ void CocoFile::refuse(const std::string& what) const {
 
 void CocoFile::read_categories(std::string_view array) {
   std::vector<CocoCategory> categories;
-  try {
-    categories = read_coco_categories(array);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) throw;
-    refuse(error.what());
-  }
+  refuse_unless([&] { categories = read_coco_categories(array); });
   for (CocoCategory& category : categories) {
     labels_by_id_.add(id_of(category.id), static_cast<std::uint32_t>(classes_.size()));
     classes_.push_back(std::move(category.name));
@@ -151,10 +113,9 @@ void CocoFile::read_images(std::string_view array) {
     if (number == std::numeric_limits<std::uint32_t>::max()) refuse("it has too many images");
     Image image{json, {}, 0, 0, 0, 0};
     try {
-      const ExactJson parsed = parse_json(json);
-      image.file_name = file_name_of(parsed);
-      refuse_secrets(parsed, "text");
-      const MaskSize size = coco_size(parsed);
+      image.file_name = file_name_of(json);
+      refuse_secrets(json);
+      const MaskSize size = coco_size(json);
       image.width = size.width;
       image.height = size.height;
       const std::string id = id_of(json_member(json, "id"));
@@ -181,8 +142,11 @@ void CocoFile::read_annotations(std::string_view array) {
   Fractions fractions;
   const auto known = [&](CocoIdTable& table, std::string_view json) {
     const std::string id = id_of(json);
-    if (!table.has(id)) table.index_characters();
-    const auto found = table.find(id);
+    auto found = table.find(id);
+    if (!found) {
+      table.index_characters();
+      found = table.find(id);
+    }
     if (found && found->other_type && other_type.empty())
       other_type = fmt::format("annotation {} has the id {}", number, id);
     return found;
@@ -192,14 +156,14 @@ void CocoFile::read_annotations(std::string_view array) {
     if (json.size() > JsonLimits{}.bytes)
       refuse(fmt::format("annotation {} of its list is larger than 16 MiB", number));
     try {
-      if (has_secret(json)) refuse_secrets(parse_json(json), "text");
-      const AnnotationIds ids = ids_in(json);
-      if (ids.image.empty()) throw Error(ErrorKind::kCorrupt, "it has no image_id");
-      if (ids.caption) ++captions;
-      if (!ids.category.empty()) known(labels_by_id_, ids.category);
-      const auto image = known(images_by_id_, ids.image);
-      if (!image) throw Error(ErrorKind::kCorrupt, why_no_image(ids.image));
-      fractions.add(json);
+      refuse_secrets(json);
+      const CocoAnnotation one = read_coco_annotation(json);
+      if (one.image_id.empty()) throw Error(ErrorKind::kCorrupt, "it has no image_id");
+      if (one.is_caption()) ++captions;
+      if (!one.category_id.empty()) known(labels_by_id_, one.category_id);
+      const auto image = known(images_by_id_, one.image_id);
+      if (!image) throw Error(ErrorKind::kCorrupt, why_no_image(one.image_id));
+      fractions.add(one.bbox);
       annotations_.push_back({image->place, static_cast<std::uint32_t>(json.size()),
                               static_cast<std::uint64_t>(json.data() - begin)});
     } catch (const Error& error) {
@@ -241,23 +205,51 @@ void CocoFile::note_annotations(std::size_t captions, const std::string& other_t
 
 std::vector<std::string_view> CocoFile::annotations_of(const Image& image) const {
   std::vector<std::string_view> texts;
-  for (std::uint32_t i = 0; i < image.annotations; ++i)
-    texts.push_back(text_of(annotations_[image.first + i]));
+  for (std::uint32_t i = image.first; i < image.first + image.annotations; ++i)
+    texts.push_back(text().substr(annotations_[i].offset, annotations_[i].length));
   return texts;
 }
 
-void CocoFile::add_object(const ExactJson& annotation, ObjectBuilder& builder) const {
+std::string CocoFile::record(const Image& image) const {
+  return fmt::format(R"({{"image":{},"annotations":[{}]}})", image.json,
+                     fmt::join(annotations_of(image), ","));
+}
+
+void CocoFile::add_objects(const Image& image, ObjectBuilder& builder) const {
+  std::size_t bytes = 0;
+  for (const std::string_view annotation : annotations_of(image)) {
+    bytes += annotation.size();
+    if (bytes > JsonLimits{}.bytes)
+      throw Error(ErrorKind::kCorrupt, "its annotations are larger than 16 MiB");
+    add_object(annotation, builder);
+  }
+}
+
+MaskSize CocoFile::add_objects(std::string_view record, ObjectBuilder& builder) const try {
+  if (record.size() > JsonLimits{}.bytes) throw Error(ErrorKind::kCorrupt, "larger than 16 MiB");
+  check_json(record);
+  record.remove_prefix(record.find_first_not_of(" \t\r\n"));
+  const MaskSize size = coco_size(value_of(record, "image"));
+  for (const std::string_view annotation : list_of(value_of(record, "annotations"), "list"))
+    add_object(annotation, builder);
+  return size;
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
+  throw Error(ErrorKind::kCorrupt, std::string("its annotations: ") + error.what());
+}
+
+void CocoFile::add_object(std::string_view annotation, ObjectBuilder& builder) const {
   std::string name = "an annotation";
   try {
-    if (const ExactJson* id = find_value(annotation, "id"))
-      name = "annotation " + printable(id->dump());
-    const bool object = std::ranges::any_of(
-        kObjectMembers, [&](std::string_view member) { return annotation.contains(member); });
-    if (annotation.contains("caption") && !object) return;
-    const std::string id = value_of(annotation, "category_id").dump();
-    const auto label = labels_by_id_.find(id_of(id));
-    if (!label) return builder.problem(name, "no category has the id " + printable(id));
-    AnnotatedObject found = coco_object(annotation);
+    const CocoAnnotation read = read_coco_annotation(annotation);
+    const auto said = [](std::string_view value) { return value != "null" ? value : ""; };
+    if (!said(read.id).empty()) name = "annotation " + printable(read.id);
+    if (read.is_caption()) return;
+    if (said(read.category_id).empty()) return builder.problem(name, "it has no category_id");
+    const auto label = labels_by_id_.find(id_of(read.category_id));
+    if (!label)
+      return builder.problem(name, "no category has the id " + printable(read.category_id));
+    AnnotatedObject found = coco_object(read);
     found.label = label->place;
     builder.add(found, name);
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,6 @@
 #include "annotations/coco_id_table.h"
 #include "annotations/object_builder.h"
 #include "base/ascii.h"
-#include "base/json.h"
 #include "packhorse/base/mapped_file.h"
 
 namespace packhorse {
@@ -42,7 +42,7 @@ class CocoFile {
   const std::vector<std::string>& classes() const { return classes_; }
   /// Names of the key points of an object, of the categories that have any.
   const std::vector<std::string>& keypoint_names() const { return keypoint_names_; }
-  /// What it says besides images and annotations: coco_head.h.
+  /// What it says besides images and annotations, as an object of those members.
   const std::string& head() const { return head_; }
   const std::filesystem::path& path() const { return path_; }
   const std::vector<Image>& images() const { return images_; }
@@ -50,10 +50,15 @@ class CocoFile {
   /// What was not as it is usually written, in words.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// The texts of an image's annotations, in the order of the file.
-  std::vector<std::string_view> annotations_of(const Image& image) const;
-  /// Adds what one annotation says, unless that is a caption alone.
-  void add_object(const ExactJson& annotation, ObjectBuilder& builder) const;
+  /// What it says of an image, as a JSON object of its own, its parts as they are written:
+  /// {"image": {...}, "annotations": [{...}, ...]}.
+  std::string record(const Image& image) const;
+  /// Adds the objects of an image. What cannot be an object is a problem of `builder`. Throws
+  /// Error(kCorrupt) where they take more than 16 MiB.
+  void add_objects(const Image& image, ObjectBuilder& builder) const;
+  /// Adds those of a record, whose categories are those of this file. Returns the image's size as
+  /// it says, 0 x 0 where it says none. Throws Error(kCorrupt).
+  MaskSize add_objects(std::string_view record, ObjectBuilder& builder) const;
 
  private:
   struct Place {
@@ -70,10 +75,12 @@ class CocoFile {
   std::string_view text() const {
     return own_text_.empty() ? without_byte_order_mark(as_text(file_.bytes())) : own_text_;
   }
-  std::string_view text_of(const Place& place) const {
-    return text().substr(place.offset, place.length);
-  }
-  void refuse_secrets_of_head() const;
+  /// The texts of an image's annotations, in the order of the file.
+  std::vector<std::string_view> annotations_of(const Image& image) const;
+  /// Adds what one annotation says, unless that is a caption alone.
+  void add_object(std::string_view annotation, ObjectBuilder& builder) const;
+  /// Calls `read`, and refuses the file for what that throws.
+  void refuse_unless(const std::function<void()>& read) const;
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;

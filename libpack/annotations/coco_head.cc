@@ -46,16 +46,6 @@ std::optional<std::string> repeated(std::vector<std::string> values) {
 
 }  // namespace
 
-std::string_view json_member(std::string_view object, std::string_view name) {
-  std::string_view found;
-  if (!object.starts_with('{')) return found;
-  for_each_member(object, [&](std::string_view quoted, std::string_view value) {
-    if (json_characters(quoted) == name) found = value;
-    return true;
-  });
-  return found;
-}
-
 std::vector<CocoCategory> read_coco_categories(std::string_view array) {
   if (!array.starts_with('[')) refuse_categories("there is no list of categories");
   std::vector<CocoCategory> categories;
@@ -88,16 +78,6 @@ std::vector<std::string> kept_category_ids(std::string_view head, std::size_t cl
                 {}, "do not trust this dataset");
   }
   return ids;
-}
-
-std::string coco_head(std::string_view file) {
-  std::string head;
-  for_each_member(file, [&](std::string_view name, std::string_view value) {
-    if (name == "\"images\"" || name == "\"annotations\"") return true;
-    head.append(head.empty() ? "{" : ",").append(name).append(":").append(value);
-    return true;
-  });
-  return head + "}";
 }
 
 }  // namespace packhorse

@@ -25,11 +25,4 @@ std::vector<std::string> kept_category_ids(std::string_view head, std::size_t cl
 /// The most bytes of a head that a manifest keeps.
 inline constexpr std::size_t kMostHeadBytes = std::size_t{4} << 20;
 
-/// What a valid file says besides images and annotations, as an object of those members.
-std::string coco_head(std::string_view file);
-
-/// The member of a valid object by its name, as it is written; the last of several, as JSON parsers
-/// have it; empty where there is none, or no object.
-std::string_view json_member(std::string_view object, std::string_view name);
-
 }  // namespace packhorse

@@ -18,10 +18,9 @@ class CocoIdTable {
   };
   /// `id` as id_of() gives it. False where it is there already.
   bool add(std::string id, std::uint32_t place);
-  /// To be called before find(), when all are there.
+  /// To be called when all are there: until then find() knows no other types.
   void index_characters();
   std::optional<Found> find(const std::string& id) const;
-  bool has(const std::string& id) const { return places_.contains(id); }
 
  private:
   std::unordered_map<std::string, std::uint32_t> places_, by_characters_;

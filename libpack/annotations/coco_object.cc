@@ -1,31 +1,43 @@
 #include "annotations/coco_object.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <utility>
-
 #include "annotations/json_values.h"
+#include "base/json_slices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
 
 namespace {
 
+using View = std::string_view;
+
+constexpr std::pair<View, View CocoAnnotation::*> kMembers[] = {
+    {"id", &CocoAnnotation::id},
+    {"image_id", &CocoAnnotation::image_id},
+    {"category_id", &CocoAnnotation::category_id},
+    {"caption", &CocoAnnotation::caption},
+    {"bbox", &CocoAnnotation::bbox},
+    {"segmentation", &CocoAnnotation::segmentation},
+    {"keypoints", &CocoAnnotation::keypoints},
+    {"area", &CocoAnnotation::area},
+    {"iscrowd", &CocoAnnotation::iscrowd}};
+
 [[noreturn]] void no_object(const char* what) { throw Error(ErrorKind::kCorrupt, what); }
 
-std::vector<Point> polygon(const ExactJson& list) {
+bool says(View value) { return !value.empty() && value != "null"; }
+
+std::vector<Point> polygon(View list) {
   const std::vector<double> values = numbers_of(list, "polygon");
   if (values.size() % 2 != 0) no_object("a polygon has an odd number of coordinates");
   std::vector<Point> points;
+  points.reserve(values.size() / 2);
   for (std::size_t i = 0; i < values.size(); i += 2) points.push_back({values[i], values[i + 1]});
   return points;
 }
 
-AnnotatedMask run_lengths(const ExactJson& mask) {
-  const ExactJson& counts = value_of(mask, "counts");
-  RunLengths runs = counts.is_string() ? parse_run_lengths(counts.get_ref<const std::string&>())
-                                       : wholes_of(counts, "mask's counts");
+AnnotatedMask run_lengths(View mask) {
+  const View counts = value_of(mask, "counts");
+  RunLengths runs = counts.starts_with('"') ? parse_run_lengths(json_characters(counts))
+                                            : wholes_of(counts, "mask's counts");
   const std::vector<std::uint32_t> size = wholes_of(value_of(mask, "size"), "mask's size");
   if (size.size() != 2) no_object("its mask's size is not [height, width]");
   const MaskSize mask_size = {size[0], size[1]};
@@ -35,25 +47,26 @@ AnnotatedMask run_lengths(const ExactJson& mask) {
 
 /// A mask, a list with one mask, a list of polygons, or the numbers of one polygon alone. Polygons
 /// of no points say nothing.
-void take_segmentation(const ExactJson& segmentation, AnnotatedObject& object) {
-  if (segmentation.is_object()) {
+void take_segmentation(View segmentation, AnnotatedObject& object) {
+  if (segmentation.starts_with('{')) {
     object.mask = run_lengths(segmentation);
     return;
   }
-  const ExactJson::array_t& list = list_of(segmentation, "segmentation");
+  const std::vector<View> list = list_of(segmentation, "segmentation");
   if (list.empty()) return;
-  if (list.front().is_object()) {
+  if (list.front().starts_with('{')) {
     if (list.size() > 1) no_object("its segmentation has several masks");
     object.mask = run_lengths(list.front());
-  } else if (list.front().is_number()) {
+  } else if (is_number(list.front())) {
     object.polygons.push_back(polygon(segmentation));
   } else {
-    for (const ExactJson& one : list)
-      if (!list_of(one, "polygon").empty()) object.polygons.push_back(polygon(one));
+    for (const View one : list)
+      if (std::vector<Point> points = polygon(one); !points.empty())
+        object.polygons.push_back(std::move(points));
   }
 }
 
-void take_keypoints(const ExactJson& list, AnnotatedObject& object) {
+void take_keypoints(View list, AnnotatedObject& object) {
   const std::vector<double> values = numbers_of(list, "list of key points");
   if (values.size() % 3 != 0) no_object("its key points are not x, y and visibility each");
   for (std::size_t i = 0; i < values.size(); i += 3)
@@ -62,9 +75,9 @@ void take_keypoints(const ExactJson& list, AnnotatedObject& object) {
 }
 
 /// Four numbers, which may be a list in a list of their own.
-void take_box(const ExactJson& box, AnnotatedObject& object) {
-  const ExactJson::array_t& list = list_of(box, "box");
-  const bool nested = list.size() == 1 && list.front().is_array();
+void take_box(View box, AnnotatedObject& object) {
+  const std::vector<View> list = list_of(box, "box");
+  const bool nested = list.size() == 1 && list.front().starts_with('[');
   const std::vector<double> values = numbers_of(nested ? list.front() : box, "box");
   if (values.size() != 4) no_object("its box is not x, y, width and height");
   object.left = values[0];
@@ -73,34 +86,44 @@ void take_box(const ExactJson& box, AnnotatedObject& object) {
   object.bottom = values[1] + values[3];
 }
 
-bool true_or_false(const ExactJson& flag) {
-  return flag.is_boolean() ? flag.get<bool>() : whole_of(flag, "iscrowd") != 0;
-}
-
-/// Flags that COCO does not have, as CocoWriter writes them. Whatever else others may call so
-/// says nothing.
-void take_other_flags(const ExactJson& annotation, AnnotatedObject& object) {
-  for (const auto& [name, flag] : kOtherCocoFlags) {
-    const ExactJson* const value = find_value(annotation, name);
-    if (value != nullptr && (*value == true || *value == 1)) object.flags |= flag;
-  }
+bool true_or_false(View flag) {
+  return flag == "true" || (flag != "false" && whole_of(flag, "iscrowd") != 0);
 }
 
 }  // namespace
 
-AnnotatedObject coco_object(const ExactJson& annotation) {
+bool CocoAnnotation::is_caption() const {
+  return !caption.empty() && category_id.empty() && bbox.empty() && segmentation.empty() &&
+         keypoints.empty();
+}
+
+CocoAnnotation read_coco_annotation(View json) {
+  if (!json.starts_with('{')) no_object("it is no JSON object");
+  CocoAnnotation read;
+  for_each_member(json, [&](View quoted, View value) {
+    const std::string name = json_characters(quoted);
+    for (const auto& [known, member] : kMembers)
+      if (name == known) read.*member = value;
+    for (const auto& [known, flag] : kOtherCocoFlags) {
+      if (name != known) continue;
+      const bool set = value == "true" || (is_number(value) && number_of(value, "flag") == 1);
+      read.other_flags =
+          static_cast<std::uint8_t>(set ? read.other_flags | flag : read.other_flags & ~flag);
+    }
+    return true;
+  });
+  return read;
+}
+
+AnnotatedObject coco_object(const CocoAnnotation& annotation) {
   AnnotatedObject object;
-  take_other_flags(annotation, object);
-  if (const ExactJson* crowd = find_value(annotation, "iscrowd"); crowd && true_or_false(*crowd))
-    object.flags |= kCrowd;
-  if (const ExactJson* area = find_value(annotation, "area"))
-    object.area = number_of(*area, "area");
-  if (const ExactJson* mask = find_value(annotation, "segmentation"))
-    take_segmentation(*mask, object);
-  if (const ExactJson* points = find_value(annotation, "keypoints"))
-    take_keypoints(*points, object);
-  if (const ExactJson* box = find_value(annotation, "bbox")) {
-    take_box(*box, object);
+  object.flags = annotation.other_flags;
+  if (says(annotation.iscrowd) && true_or_false(annotation.iscrowd)) object.flags |= kCrowd;
+  if (says(annotation.area)) object.area = number_of(annotation.area, "area");
+  if (says(annotation.segmentation)) take_segmentation(annotation.segmentation, object);
+  if (says(annotation.keypoints)) take_keypoints(annotation.keypoints, object);
+  if (says(annotation.bbox)) {
+    take_box(annotation.bbox, object);
   } else if (!object.polygons.empty()) {
     box_from_polygons(object);
   } else {
@@ -109,31 +132,12 @@ AnnotatedObject coco_object(const ExactJson& annotation) {
   return object;
 }
 
-MaskSize coco_size(const ExactJson& image) {
-  const ExactJson* const width = find_value(image, "width");
-  const ExactJson* const height = find_value(image, "height");
-  if ((width == nullptr) != (height == nullptr))
-    throw Error(ErrorKind::kCorrupt,
-                width == nullptr ? "it has a height and no width" : "it has a width and no height");
-  if (width == nullptr) return {};
-  return {whole_of(*height, "height"), whole_of(*width, "width")};
-}
-
-std::string coco_record(const CocoFile& file, const CocoFile::Image& image) {
-  return fmt::format(R"({{"image":{},"annotations":[{}]}})", image.json,
-                     fmt::join(file.annotations_of(image), ","));
-}
-
-MaskSize add_record_objects(std::string_view record, const CocoFile& file, ObjectBuilder& builder) {
-  try {
-    const ExactJson json = parse_json(record);
-    const MaskSize size = coco_size(value_of(json, "image"));
-    for (const ExactJson& annotation : list_of(value_of(json, "annotations"), "list"))
-      file.add_object(annotation, builder);
-    return size;
-  } catch (const Error& error) {
-    throw Error(ErrorKind::kCorrupt, std::string("its annotations: ") + error.what());
-  }
+MaskSize coco_size(View image) {
+  const View width = find_value(image, "width"), height = find_value(image, "height");
+  if (width.empty() != height.empty())
+    no_object(width.empty() ? "it has a height and no width" : "it has a width and no height");
+  if (width.empty()) return {};
+  return {whole_of(height, "height"), whole_of(width, "width")};
 }
 
 }  // namespace packhorse

@@ -64,16 +64,18 @@ void name_category(ExactJson& object) {
 /// Takes the objects out of a row, one by one. Those that a list is too short for lack its member.
 std::vector<ExactJson> take_objects(ExactJson& row) {
   std::vector<ExactJson> objects;
-  const ExactJson* const given = find_value(row, "objects");
-  if (given != nullptr && given->is_array()) {
-    objects = given->get_ref<const ExactJson::array_t&>();
-  } else if (given != nullptr) {
-    if (!given->is_object())
+  if (!row.is_object()) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  const ExactJson given = row.value("objects", ExactJson());
+  if (given.is_array()) {
+    objects = given.get_ref<const ExactJson::array_t&>();
+  } else if (!given.is_null()) {
+    if (!given.is_object())
       throw Error(ErrorKind::kCorrupt, "its objects are neither a list nor lists by name");
-    for (const auto& [name, list] : given->get_ref<const ExactJson::object_t&>()) {
-      const ExactJson::array_t& values = list_of(list, ("objects' " + printable(name)).c_str());
-      if (objects.size() < values.size()) objects.resize(values.size(), ExactJson::object());
-      for (std::size_t i = 0; i < values.size(); ++i) objects[i][name] = values[i];
+    for (const auto& [name, list] : given.get_ref<const ExactJson::object_t&>()) {
+      if (!list.is_array())
+        throw Error(ErrorKind::kCorrupt, "its objects' " + printable(name) + " is no list");
+      if (objects.size() < list.size()) objects.resize(list.size(), ExactJson::object());
+      for (std::size_t i = 0; i < list.size(); ++i) objects[i][name] = list[i];
     }
   }
   row.erase("objects");
@@ -87,11 +89,11 @@ std::vector<ExactJson> take_objects(ExactJson& row) {
 
 /// What COCO's file says of a row's image.
 ExactJson image_of(ExactJson row, std::size_t line) {
-  ExactJson image = {{"id", line}, {"file_name", file_name_of(row)}};
+  ExactJson image = {{"id", line}, {"file_name", file_name_of(row.dump())}};
   row.erase("file_name");
   for (const char* side : {"width", "height"}) {
-    if (const ExactJson* const extent = find_value(row, side))
-      image[side] = whole_of(*extent, side);
+    if (const ExactJson extent = row.value(side, ExactJson()); !extent.is_null())
+      image[side] = whole_of(extent.dump(), side);
     row.erase(side);
   }
   if (!row.empty()) image["metadata"] = std::move(row);

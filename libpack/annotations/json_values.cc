@@ -1,8 +1,10 @@
 #include "annotations/json_values.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "base/json.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
 #include "dataset/url.h"
@@ -20,45 +22,91 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-}  // namespace
-
-const ExactJson* find_value(const ExactJson& object, const char* name) {
-  if (!object.is_object()) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+/// Takes the number at the front of `text`, rounded as strtod() does. A valid text holds none that
+/// is too large, so one out of range is too small.
+double take_number(std::string_view& text) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view number(text.data(), static_cast<std::size_t>(end - text.data()));
+  text.remove_prefix(number.size());
+  if (number == "-0") return 0;  // a whole number has no sign of zero
+  if (code == std::errc::result_out_of_range) return number.starts_with('-') ? -0.0 : 0.0;
+  return value;
 }
 
-const ExactJson& value_of(const ExactJson& object, const char* name) {
-  if (const ExactJson* const value = find_value(object, name)) return *value;
+void skip_blanks(std::string_view& text) {
+  while (text.starts_with(' ') || text.starts_with('\n') || text.starts_with('\r') ||
+         text.starts_with('\t'))
+    text.remove_prefix(1);
+}
+
+/// Whether a text in it may hold a secret: those have such characters, plain or escaped.
+bool may_have_secret(std::string_view json) {
+  return std::any_of(json.begin(), json.end(), [](char c) {
+    return c == '?' || c == '&' || c == ';' || c == '#' || c == '@' || c == '\\';
+  });
+}
+
+void refuse_secrets_in(const ExactJson& value, const std::string& name) {
+  if (value.is_string() && has_secret(value.get_ref<const std::string&>()))
+    throw Error(ErrorKind::kCorrupt, "its " + name +
+                                         " holds a secret, which would be published: '" +
+                                         printable(value.get_ref<const std::string&>()) + "'");
+  if (value.is_array())
+    for (const ExactJson& inner : value) refuse_secrets_in(inner, name);
+  if (value.is_object())
+    for (const auto& [member, inner] : value.items())
+      if (member != "file_name" && member != "counts") refuse_secrets_in(inner, member);
+}
+
+}  // namespace
+
+std::string_view find_value(std::string_view object, std::string_view name) {
+  if (!object.starts_with('{')) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  const std::string_view value = json_member(object, name);
+  return value == "null" ? std::string_view() : value;
+}
+
+std::string_view value_of(std::string_view object, const char* name) {
+  if (const std::string_view value = find_value(object, name); !value.empty()) return value;
   throw Error(ErrorKind::kCorrupt, std::string("it has no ") + name);
 }
 
-std::string text_of(const ExactJson& object, const char* name) {
-  const ExactJson& value = value_of(object, name);
-  if (!value.is_string()) refuse_value(name, "no text");
-  return value.get_ref<const std::string&>();
+std::string text_of(std::string_view object, const char* name) {
+  const std::string_view value = value_of(object, name);
+  if (!value.starts_with('"')) refuse_value(name, "no text");
+  return json_characters(value);
 }
 
-const ExactJson::array_t& list_of(const ExactJson& value, const char* name) {
-  if (!value.is_array()) refuse_value(name, "no list");
-  return value.get_ref<const ExactJson::array_t&>();
+std::vector<std::string_view> list_of(std::string_view value, const char* name) {
+  if (!value.starts_with('[')) refuse_value(name, "no list");
+  std::vector<std::string_view> elements;
+  for_each_element(value, [&](std::string_view element) { elements.push_back(element); });
+  return elements;
 }
 
-double number_of(const ExactJson& value, const char* name) {
-  if (!value.is_number()) refuse_value(name, "no number");
-  return value.get<double>();
+bool is_number(std::string_view value) {
+  return value.starts_with('-') || is_digits(value.substr(0, 1));
 }
 
-std::vector<double> numbers_of(const ExactJson& list, const char* name) {
+double number_of(std::string_view value, const char* name) {
+  if (!is_number(value)) refuse_value(name, "no number");
+  return take_number(value);
+}
+
+std::vector<double> numbers_of(std::string_view list, const char* name) {
+  if (!list.starts_with('[')) refuse_value(name, "no list");
   std::vector<double> numbers;
-  for (const ExactJson& value : list_of(list, name)) {
-    if (!value.is_number()) refuse_value(name, "no list of numbers");
-    numbers.push_back(value.get<double>());
+  for (list.remove_prefix(1), skip_blanks(list); !list.starts_with(']'); skip_blanks(list)) {
+    if (!is_number(list)) refuse_value(name, "no list of numbers");
+    numbers.push_back(take_number(list));
+    skip_blanks(list);
+    if (list.starts_with(',')) list.remove_prefix(1);
   }
   return numbers;
 }
 
-std::uint32_t whole_of(const ExactJson& value, const char* name) {
+std::uint32_t whole_of(std::string_view value, const char* name) {
   const double number = number_of(value, name);
   if (!(number >= 0 && number <= std::numeric_limits<std::uint32_t>::max()) ||
       number != std::floor(number))
@@ -66,13 +114,13 @@ std::uint32_t whole_of(const ExactJson& value, const char* name) {
   return static_cast<std::uint32_t>(number);
 }
 
-std::vector<std::uint32_t> wholes_of(const ExactJson& list, const char* name) {
+std::vector<std::uint32_t> wholes_of(std::string_view list, const char* name) {
   std::vector<std::uint32_t> numbers;
-  for (const ExactJson& value : list_of(list, name)) numbers.push_back(whole_of(value, name));
+  for (const std::string_view value : list_of(list, name)) numbers.push_back(whole_of(value, name));
   return numbers;
 }
 
-std::string file_name_of(const ExactJson& image) {
+std::string file_name_of(std::string_view image) {
   std::string name = text_of(image, "file_name");
   if (name.find("://") == std::string::npos && !name.starts_with("data:")) return name;
   throw Error(ErrorKind::kCorrupt,
@@ -80,16 +128,8 @@ std::string file_name_of(const ExactJson& image) {
                   (name.starts_with("data:") ? std::string("data:...") : harmless_url(name)));
 }
 
-void refuse_secrets(const ExactJson& value, const std::string& name) {
-  if (value.is_string() && has_secret(value.get_ref<const std::string&>()))
-    throw Error(ErrorKind::kCorrupt, "its " + name +
-                                         " holds a secret, which would be published: '" +
-                                         printable(value.get_ref<const std::string&>()) + "'");
-  if (value.is_array())
-    for (const ExactJson& inner : value) refuse_secrets(inner, name);
-  if (value.is_object())
-    for (const auto& [member, inner] : value.items())
-      if (member != "file_name" && member != "counts") refuse_secrets(inner, member);
+void refuse_secrets(std::string_view json) {
+  if (may_have_secret(json)) refuse_secrets_in(parse_json(json), "text");
 }
 
 std::string id_of(std::string_view json) {

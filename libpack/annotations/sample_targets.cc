@@ -9,7 +9,6 @@
 #include "annotations/coco_object.h"
 #include "annotations/exports/export_notation.h"
 #include "annotations/hf_metadata.h"
-#include "annotations/json_values.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "base/hash.h"
@@ -131,7 +130,7 @@ SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options
     if (!options_.is_export()) continue;
     add(fmt::format("{} {} {}", name, split.fractions, split.file->head()));
     for (std::size_t i = 0; i < split.file->images().size(); ++i)
-      add(coco_record(*split.file, split.file->images()[i]) + split.problems[i]);
+      add(split.file->record(split.file->images()[i]) + split.problems[i]);
   }
   fingerprint_ = hash.finish();
 }
@@ -406,15 +405,21 @@ void SampleTargets::attach(Listing& listing) {
   note_without(field, listing);
 }
 
+const CocoFile::Image& SampleTargets::image_of(const Split* split, const SplitListing& listing,
+                                               std::size_t entry) {
+  const CocoFile::Image* const image = split == nullptr ? nullptr : find(*split, listing, entry);
+  if (image == nullptr) throw Error(ErrorKind::kCorrupt, "it has no annotations");
+  return *image;
+}
+
 std::string SampleTargets::record(const SplitListing& split, std::size_t entry,
                                   const ImageInfo& stored) const {
   if (!options_.makes_records()) return {};
   const Split* const own = split_of(split.split);
-  const CocoFile::Image* const image = own == nullptr ? nullptr : find(*own, split, entry);
-  if (image == nullptr) throw Error(ErrorKind::kCorrupt, "it has no annotations");
-  const std::string record = coco_record(*own->file, *image);
+  const CocoFile::Image& image = image_of(own, split, entry);
+  std::string record = own->file->record(image);
   if (!options_.is_export()) return record;
-  const auto number = static_cast<std::size_t>(image - own->file->images().data());
+  const auto number = static_cast<std::size_t>(&image - own->file->images().data());
   if (!own->problems[number].empty()) throw Error(ErrorKind::kCorrupt, own->problems[number]);
   return exported_record(record, split.entries.path_of(entry), stored, own->fractions);
 }
@@ -422,35 +427,35 @@ std::string SampleTargets::record(const SplitListing& split, std::size_t entry,
 ImageInfo SampleTargets::told_image(const SplitListing& split, std::size_t entry) const {
   ImageInfo told;
   if (!options_.makes_records()) return told;
-  const Split* const own = split_of(split.split);
-  const CocoFile::Image* const image = own == nullptr ? nullptr : find(*own, split, entry);
-  if (image == nullptr) return told;
-  told.width = image->width;
-  told.height = image->height;
+  const CocoFile::Image& image = image_of(split_of(split.split), split, entry);
+  told.width = image.width;
+  told.height = image.height;
   return told;
 }
 
-std::string_view SampleTargets::text_without_field() const {
-  if (options_.notation == Notation::kYolo) return {};
-  throw Error(ErrorKind::kCorrupt, "it has no annotations: its field '" +
-                                       std::string(options_.field()) + "' is missing");
-}
-
-Objects SampleTargets::objects(const SplitListing& split, std::string_view text,
-                               const ImageInfo& image, bool* turned) const {
+Objects SampleTargets::objects(const SplitListing& split, std::size_t entry,
+                               std::optional<std::string_view> field, const ImageInfo& image,
+                               bool* turned) const {
   const AnnotationFrame frame = {image.width, image.height, classes_.size(), keypoints_.size()};
   ObjectBuilder builder(frame);
   MaskSize size;
-  switch (options_.notation) {
-    case Notation::kYolo:
-      add_yolo_objects(text, frame, {options_.keypoints, options_.keypoint_numbers}, builder);
-      break;
-    case Notation::kVoc:
-      size = add_voc_objects(text, options_.voc_from_zero, class_places_, builder);
-      break;
-    default:
-      // The files have the same classes, but a class may have another id in each.
-      size = add_record_objects(text, *split_of(split.split)->file, builder);
+  const Split* const own = split_of(split.split);
+  if (options_.is_export()) {
+    size = own->file->add_objects(record(split, entry, image), builder);
+  } else if (options_.makes_records()) {
+    const CocoFile::Image& told = image_of(own, split, entry);
+    own->file->add_objects(told, builder);
+    size = {told.height, told.width};
+  } else if (options_.notation == Notation::kYolo) {  // without a field it has no objects
+    add_yolo_objects(field.value_or(std::string_view()), frame,
+                     {options_.keypoints, options_.keypoint_numbers}, builder);
+  } else if (!field) {
+    throw Error(ErrorKind::kCorrupt, "it has no annotations: its field '" +
+                                         std::string(options_.field()) + "' is missing");
+  } else if (options_.notation == Notation::kVoc) {
+    size = add_voc_objects(*field, options_.voc_from_zero, class_places_, builder);
+  } else {  // the files have the same classes, but a class may have another id in each
+    size = own->file->add_objects(*field, builder);
   }
   refuse_other_size(size.width, size.height, image);
   refuse_problems(builder.problems());

@@ -36,14 +36,13 @@ class SampleTargets {
   std::string record(const SplitListing& split, std::size_t entry, const ImageInfo& image) const;
   /// The image as the file says it is: its size alone. No size where it does not say.
   ImageInfo told_image(const SplitListing& split, std::size_t entry) const;
-  /// The objects in an image, from its record or field, in pixels of the image as the source has
-  /// it. Throws Error(kCorrupt) that names what cannot be right. `turned`: whether the image is
-  /// turned by its EXIF orientation, and nothing says whether the objects are so, too.
-  Objects objects(const SplitListing& split, std::string_view text, const ImageInfo& image,
+  /// The objects in an image, in pixels of the image as the source has it: from the annotation
+  /// file, or from `field`, which the sample has or lacks, where these are a field of the source.
+  /// Throws Error(kCorrupt) that names what cannot be right. `turned`: whether the image is turned
+  /// by its EXIF orientation, and nothing says whether the objects are so, too.
+  Objects objects(const SplitListing& split, std::size_t entry,
+                  std::optional<std::string_view> field, const ImageInfo& image,
                   bool* turned = nullptr) const;
-  /// The text of a sample without a field: none, where that says that it has no objects. Throws
-  /// Error(kCorrupt) where it must have one.
-  std::string_view text_without_field() const;
 
   const TargetOptions& options() const { return options_; }
   /// Without its head.
@@ -75,6 +74,9 @@ class SampleTargets {
   /// `below`: the entry's path, or what of it the file may say.
   static const CocoFile::Image* find(const Split& split, const SplitListing& listing,
                                      const std::string& below);
+  /// The same; throws Error(kCorrupt) where there is none.
+  static const CocoFile::Image& image_of(const Split* split, const SplitListing& listing,
+                                         std::size_t entry);
   static void add_name(Split& split, std::string_view name, std::uint32_t image);
   static std::optional<std::uint64_t> shared_name(const Split& split, std::string_view path);
   void attach(SplitListing& listing, Use& use) const;

@@ -18,6 +18,9 @@ void for_each_member(std::string_view object,
                      const std::function<bool(std::string_view, std::string_view)>& visit);
 /// Calls `visit(value)` for each element of an array, in their order.
 void for_each_element(std::string_view array, const std::function<void(std::string_view)>& visit);
+/// The member of an object by its name; the last of several, as JSON parsers have it; empty where
+/// there is none, or no object.
+std::string_view json_member(std::string_view object, std::string_view name);
 /// The characters of a string, which comes with its quotes.
 std::string json_characters(std::string_view string);
 

@@ -132,10 +132,9 @@ Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry,
   }
   const SampleTargets& targets = *listing_.made_targets;
   item.record = targets.record(split_, entry, item.image);
-  const std::optional<Bytes> field =
-      item.record.empty() ? field_of(item, target.text) : as_bytes(item.record);
-  return targets.objects(split_, field ? as_text(*field) : targets.text_without_field(), item.image,
-                         &item.turned);
+  const std::optional<Bytes> field = field_of(item, target.text);
+  return targets.objects(split_, entry, field ? std::optional(as_text(*field)) : std::nullopt,
+                         item.image, &item.turned);
 }
 
 void ItemPreparer::make_extras(PackItem& item, std::size_t entry, const ImageInfo& image,

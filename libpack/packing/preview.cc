@@ -147,20 +147,19 @@ class TargetsLook {
   /// Nothing for an image that cannot be packed anyway: that is told when it is.
   std::optional<Objects> objects_of(std::size_t entry) {
     ImageInfo image = targets_.told_image(split_, entry);
+    std::optional<std::string_view> field;
     if (image.width == 0) {
       source_.read(split_, entry, input_);
       const ProbeResult probe = probe_image(input_.bytes, limits_);
       if (!probe.info) return std::nullopt;
       image = *probe.info;
+      for (std::size_t i = 0; i < input_.fields; ++i) {
+        const Input::Extra& extra = input_.extras[i];
+        if (listing_.fields.at(extra.field) == targets_.options().field())
+          field = as_text(extra.bytes);
+      }
     }
-    const std::string record = targets_.record(split_, entry, image);
-    if (!record.empty()) return targets_.objects(split_, record, image);
-    for (std::size_t i = 0; i < input_.fields; ++i) {
-      const Input::Extra& extra = input_.extras[i];
-      if (listing_.fields.at(extra.field) == targets_.options().field())
-        return targets_.objects(split_, as_text(extra.bytes), image);
-    }
-    return targets_.objects(split_, targets_.text_without_field(), image);
+    return targets_.objects(split_, entry, field, image);
   }
 
   void count(const Objects& objects) {

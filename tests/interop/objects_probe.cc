@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "annotations/coco_object.h"
+#include "annotations/coco_file.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "packhorse/base/error.h"
@@ -107,7 +107,7 @@ void coco(const char* path) {
   for (const CocoFile::Image& image : file.images()) {
     ObjectBuilder builder(
         {image.width, image.height, file.classes().size(), file.keypoint_names().size()});
-    add_record_objects(coco_record(file, image), file, builder);
+    file.add_objects(image, builder);
     print(image.file_name, builder, {image.height, image.width});
   }
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/json_values.h"
+#include "annotations/exports/parsed_values.h"
 #include "base/json_slices.h"
 #include "base/stop.h"
 #include "packhorse/base/error.h"

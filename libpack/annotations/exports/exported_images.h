@@ -83,7 +83,7 @@ class ExportedImages {
   std::size_t others_passed_over_ = 0;
 };
 
-/// A record (coco_record()) of such a text for an image that is called `file_name`: fractions
+/// A record (CocoFile::record()) of such a text for an image that is called `file_name`: fractions
 /// become pixels of `image`.
 std::string exported_record(const std::string& record, std::string_view file_name,
                             const ImageInfo& image, bool fractions);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/json_values.h"
+#include "annotations/exports/parsed_values.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
 #include "base/stop.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/json_values.h"
+#include "annotations/exports/parsed_values.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
 #include "listing/names.h"

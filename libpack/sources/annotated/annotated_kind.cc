@@ -120,7 +120,7 @@ std::vector<std::byte> annotated_objects(const Source& source, const Listing& li
     if (!probe.info) throw Error(ErrorKind::kCorrupt, "its image has no header that can be read");
     image = *probe.info;
   }
-  return encode_objects(targets.objects(split, targets.record(split, entry, image), image));
+  return encode_objects(targets.objects(split, entry, {}, image));
 }
 
 }  // namespace packhorse

@@ -131,12 +131,11 @@ class Trials {
           source.read(split, i, input);
           const ProbeResult image = probe_image(input.bytes);
           if (!image.info) continue;
-          std::string text = targets.record(split, i, *image.info);
+          std::optional<std::string_view> text;
           for (std::size_t f = 0; f < input.fields; ++f)
             if (listing.fields[input.extras[f].field] == targets.options().field())
               text = as_text(input.extras[f].bytes);
-          if (text.empty()) continue;
-          objects += targets.objects(split, text, *image.info).size();
+          objects += targets.objects(split, i, text, *image.info).size();
         } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
         }
       }

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "analysis/coco_results.h"
-#include "annotations/coco_object.h"
+#include "annotations/coco_file.h"
 #include "annotations/data_yaml.h"
 #include "annotations/exports/export_notation.h"
 #include "annotations/hf_metadata.h"
@@ -37,8 +37,10 @@ void look_at(const CocoFile& coco) {
     if (image.width > kLargest || image.height > kLargest) continue;
     ObjectBuilder builder(
         {image.width, image.height, coco.classes().size(), coco.keypoint_names().size()});
-    add_record_objects(coco_record(coco, image), coco, builder);
+    coco.add_objects(image, builder);
     look_at(builder, {image.height, image.width});
+    ObjectBuilder again({image.width, image.height, coco.classes().size(), 0});
+    static_cast<void>(coco.add_objects(coco.record(image), again));
   }
 }
 

@@ -1,4 +1,7 @@
 // Lines of JSON: members of list rows, labels of samples, and what walker processes say.
+#include <nlohmann/json.hpp>
+
+#include "base/json_slices.h"
 #include "labels/row_reader.h"
 #include "labels/shard_labels.h"
 #include "support/fuzz.h"
@@ -9,6 +12,13 @@ using namespace packhorse;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return fuzz::attempt(data, size, [](Bytes input) {
     const std::string_view text = as_text(input);
+    bool valid = true;
+    try {
+      check_json(text);
+    } catch (const Error&) {
+      valid = false;
+    }
+    fuzz::promise(!valid || nlohmann::json::accept(text), "what is JSON, is so for its parser");
     std::vector<JsonMember> members;
     static_cast<void>(json_members(text, members));
     for (const JsonMember& member : members) fuzz::touch(member.text);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -34,6 +35,14 @@ std::string account_text(const CacheAccount& account) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+bool is_begun_account(std::string_view text) {
+  const std::string whole = account_text({});
+  const auto is_number = [](char c) { return c == ' ' || (c >= '0' && c <= '9'); };
+  return text.size() < whole.size() &&
+         std::equal(text.begin(), text.end(), whole.begin(),
+                    [&](char a, char b) { return a == b || (is_number(a) && is_number(b)); });
+}
+
 CacheAccount parse_account(std::string_view text) {
   ExactJson json;
   try {
@@ -57,9 +66,9 @@ CacheAccount parse_account(std::string_view text) {
 LockedAccount::LockedAccount(UniqueFd fd, fs::path path)
     : path_(std::move(path)), fd_(std::move(fd)), lock_(fd_.get(), {0, 1}, path_) {
   const std::uint64_t bytes = file_size(fd_.get(), path_);
-  if (bytes == 0) return;
   std::string text(std::min<std::uint64_t>(bytes, kMostAccountBytes + 1), '\0');
   read_exactly(fd_.get(), 0, std::as_writable_bytes(std::span(text)), path_);
+  if (is_begun_account(text)) return;
   try {
     account_ = parse_account(text);
   } catch (const Error& error) {

@@ -30,6 +30,9 @@ struct CacheAccount {
 };
 
 std::string account_text(const CacheAccount& account);
+/// Whether it is the beginning of such a text, from a process that was killed while it wrote the
+/// first one.
+bool is_begun_account(std::string_view text);
 /// Throws Error(kUsage) for a file of something else and Error(kUnsupported) for one of a later
 /// version, without a path.
 CacheAccount parse_account(std::string_view text);
@@ -40,7 +43,7 @@ class LockedAccount {
   /// Waits for the lock. Throws Error(kIo | kUsage | kUnsupported).
   LockedAccount(UniqueFd fd, std::filesystem::path path);
 
-  /// Nothing as long as nobody has written it.
+  /// Nothing as long as nobody has written all of it.
   const std::optional<CacheAccount>& account() const { return account_; }
   void put(const CacheAccount& account);
   int fd() const { return fd_.get(); }

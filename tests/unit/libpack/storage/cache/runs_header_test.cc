@@ -76,6 +76,14 @@ TEST_CASE("account: is read as it was written, in a text of one length") {
   CHECK(parse_account("{\"stored\":1,\"most\":2,\"packhorse_cache\":1,\"more\":[]}").most == 2);
 }
 
+TEST_CASE("account: one whose writer was killed is begun, and neither whole nor of others") {
+  const std::string text = account_text({~std::uint64_t{0}, 7});
+  for (std::size_t i = 0; i < text.size(); ++i) CHECK(is_begun_account(text.substr(0, i)));
+  CHECK_FALSE(is_begun_account(text));
+  CHECK_FALSE(is_begun_account("{\"packhorse_cache\": 1, \"other\""));
+  CHECK_FALSE(is_begun_account("{}"));
+}
+
 TEST_CASE("account: anything else is none, and a later version is said to be one") {
   for (const char* text :
        {"", "x", "[]", "null", "{}", "{\"packhorse_cache\": 1}", "{\"packhorse_cache\": \"1\"}",

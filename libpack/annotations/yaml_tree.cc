@@ -147,7 +147,7 @@ const YamlNode* YamlNode::find(std::string_view name) const {
 YamlNode parse_yaml(std::string_view text) {
   if (text.size() > kMostYamlBytes)
     throw Error(ErrorKind::kCorrupt, "not a YAML file that can be used: larger than 1 MiB");
-  return YamlTree(text).run();
+  return text.empty() ? YamlNode() : YamlTree(text).run();
 }
 
 }  // namespace packhorse

@@ -17,6 +17,7 @@
 #include "base/printable.h"
 #include "base/resources.h"
 #include "base/stop.h"
+#include "checking/check_config.h"
 #include "checking/finding_log.h"
 #include "checking/sample_look.h"
 #include "listing/names.h"
@@ -36,6 +37,8 @@ constexpr double kWantedShare = 0.01;
 constexpr std::uint64_t kDecodeKey = 0x636865636b;  // "check": which images are decoded
 constexpr int kLikeness = 6;                        // bits
 constexpr std::uint64_t kFewSamples = 5, kUnbalanced = 100;
+constexpr std::size_t kMostPictures = 12;  // of a finding
+constexpr int kPictureSide = 96;
 constexpr std::uint64_t kSmallFile = 1u << 20, kManyFiles = 1000, kManyInFolder = 50'000;
 
 /// Half of the width of Wilson's interval (95 %) for a share of `failed` in `n`.
@@ -53,6 +56,9 @@ class Checker {
  public:
   Checker(const fs::path& path, const CheckOptions& options, Progress& progress)
       : path_(path), options_(options), progress_(progress), log_(options_) {
+    if (!options.config.empty())
+      report_.notes.push_back("the settings in " + printable(options.config.native()) +
+                              " choose among the findings");
     packing_ = options.source;
     packing_.image = "original";
     packing_.decode = options.depth == CheckDepth::kAll;
@@ -69,6 +75,8 @@ class Checker {
       report_.stopped = true;
     }
     report_.findings = log_.findings();
+    report_.known = log_.known();
+    if (options_.pictures && !report_.stopped) add_pictures();
     report_.looked_at = totals_.looked_at;
     report_.decoded = totals_.decoded;
     report_.objects = totals_.objects;
@@ -118,7 +126,7 @@ class Checker {
     look_at_storage();
     look_at_samples();
     if (options_.depth == CheckDepth::kSample) decode_some();
-    look_at_copies();
+    if (options_.depth != CheckDepth::kHeaders) look_at_copies();
     if (listing_.splits.size() > 1) look_at_likenesses();
     look_at_object_classes();
   }
@@ -131,10 +139,13 @@ class Checker {
       const std::string folder = split.prefix().empty() ? "" : printable(split.prefix()) + '/';
       for (const Reject& reject : split.rejects)
         log_.add(rule_of(reject.code), folder + reject.path, reject.reason);
-      for (const Skip& skip : split.skips)
-        log_.add("PH124", folder + skip.path, std::string(skip.rule));
+      for (const Skip& skip : split.skips) add_skip(folder + skip.path, skip);
     }
-    for (const Skip& skip : listing_.skips) log_.add("PH124", skip.path, std::string(skip.rule));
+    for (const Skip& skip : listing_.skips) add_skip(skip.path, skip);
+  }
+
+  void add_skip(const std::string& path, const Skip& skip) {
+    if (path != kCheckConfig) log_.add("PH124", path, std::string(skip.rule));
   }
 
   std::string class_name(std::size_t label) const { return printable(listing_.classes[label]); }
@@ -213,7 +224,7 @@ class Checker {
   }
 
   void look_at_storage() {
-    if (report_.taken_for != "folder" || report_.samples < kManyFiles) return;
+    if (!source_->images_are_files() || report_.samples < kManyFiles) return;
     const std::uint64_t mean = report_.bytes / report_.samples;
     if (mean < kSmallFile)
       log_.add("PH801", printable(path_.native()),
@@ -239,7 +250,8 @@ class Checker {
   void for_each(std::uint32_t split, std::size_t count, const EntryOf& entry_of,
                 const Visit& visit) {
     run_batches(jobs(), count, kAtOnce, [&](std::size_t begin, std::size_t end) {
-      SampleLook look(*source_, listing_, split, packing_, log_);
+      SampleLook look(*source_, listing_, split, packing_, options_.depth == CheckDepth::kHeaders,
+                      log_);
       const auto keep = [&] {
         const std::scoped_lock lock(mutex_);
         totals_.objects_of_class.resize(
@@ -305,8 +317,12 @@ class Checker {
 
   /// Of files with one hash, those that have the bytes of the first.
   void add_copies(std::vector<SeenSample> group) {
-    const std::vector<std::byte> bytes = bytes_of(group.front());
-    std::erase_if(group, [&](const SeenSample& one) { return bytes_of(one) != bytes; });
+    std::optional<std::vector<std::byte>> first;
+    std::erase_if(group, [&](const SeenSample& one) {
+      std::optional<std::vector<std::byte>> bytes = bytes_of(one);
+      if (bytes && !first) first = bytes;
+      return !bytes || bytes != first;
+    });
     if (group.size() < 2) return;
     bool splits = false, classes = false;
     const auto label_of = [&](const SeenSample& one) {
@@ -353,19 +369,28 @@ class Checker {
 
   /// Returns whether it is one.
   bool add_likeness(const SeenPicture& a, const SeenPicture& b) {
-    if (a.split == b.split || std::popcount(a.hashes.steepness ^ b.hashes.steepness) > kLikeness ||
-        bytes_of(a) == bytes_of(b))
+    if (a.split == b.split || std::popcount(a.hashes.steepness ^ b.hashes.steepness) > kLikeness)
       return false;
+    const auto x = bytes_of(a), y = bytes_of(b);
+    if (!x || !y || x == y) return false;
     log_.add("PH502", shown_path(listing_.splits[a.split], a.entry),
              "~ " + shown_path(listing_.splits[b.split], b.entry));
     return true;
   }
 
-  std::vector<std::byte> bytes_of(const auto& one) const {
+  /// Reads an image again; one that is no longer there is a finding.
+  std::optional<std::vector<std::byte>> bytes_of(const auto& one) {
     obey_stop();
-    Input input;
-    source_->read(listing_.splits[one.split], one.entry, input);
-    return std::move(input.bytes);
+    const SplitListing& split = listing_.splits[one.split];
+    try {
+      Input input;
+      source_->read(split, one.entry, input);
+      return std::move(input.bytes);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kInterrupted) throw;
+      log_.add(rule_of(Reason::kUnreadable), shown_path(split, one.entry), error.what());
+      return std::nullopt;
+    }
   }
 
   void look_at_object_classes() {
@@ -373,6 +398,30 @@ class Checker {
       if (target.kind != kObjectsTarget) continue;
       for (std::size_t i = 0; i < totals_.objects_of_class.size(); ++i)
         if (totals_.objects_of_class[i] == 0) log_.add("PH608", printable(target.classes[i]));
+    }
+  }
+
+  /// Makes small pictures of the samples that are examples.
+  void add_pictures() {
+    std::unordered_map<std::string, std::vector<CheckFinding::Example*>> wanted;
+    for (CheckFinding& finding : report_.findings)
+      for (std::size_t i = 0; i < std::min(finding.examples.size(), kMostPictures); ++i)
+        wanted[finding.examples[i].path].push_back(&finding.examples[i]);
+    PackOptions small = packing_;
+    small.image = "resize";
+    small.transform.short_side = kPictureSide;
+    small.decode = false;
+    PackItem item;
+    for (const SplitListing& split : listing_.splits) {
+      const ItemPreparer preparer(*source_, split, listing_, small);
+      for (std::size_t i = 0; i < split.entries.size(); ++i) {
+        const auto found = wanted.find(shown_path(split, i));
+        if (found == wanted.end()) continue;
+        preparer.prepare(item, i);
+        if (item.problem.empty() && item.image.kind == ImageKind::kJpeg)
+          for (CheckFinding::Example* example : found->second)
+            example->picture.assign(item.stored.begin(), item.stored.end());
+      }
     }
   }
 
@@ -408,8 +457,10 @@ CheckDepth parse_check_depth(std::string_view name) {
 
 void CheckOptions::validate() const {
   source.limits.validate();
-  for (const auto* list : {&select, &ignore}) {
-    for (const std::string& beginning : *list) {
+  std::vector<std::vector<std::string>> lists = {select, ignore};
+  for (const auto& [glob, codes] : ignore_in) lists.push_back(codes);
+  for (const auto& list : lists) {
+    for (const std::string& beginning : list) {
       const bool begins = std::ranges::any_of(
           check_rules(), [&](const CheckRule& rule) { return rule.code.starts_with(beginning); });
       if (beginning.empty() || !begins)
@@ -429,8 +480,13 @@ CheckReport check(const fs::path& path, const CheckOptions& options, Progress* p
                   std::stop_token stop) {
   const StopScope scope(stop);
   options.validate();
+  CheckOptions all = options;
+  std::error_code ignored;
+  if (all.config.empty() && fs::is_regular_file(path / kCheckConfig, ignored))
+    all.config = path / kCheckConfig;
+  if (!all.config.empty()) read_check_config(all.config, all);
   Progress unseen;
-  return Checker(path, options, progress != nullptr ? *progress : unseen).run();
+  return Checker(path, all, progress != nullptr ? *progress : unseen).run();
 }
 
 }  // namespace packhorse

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "checking/check_config.h"
+#include "listing/names.h"
+
 namespace packhorse {
 
 namespace {
@@ -17,6 +20,11 @@ bool comes_before(const CheckFinding::Example& a, const CheckFinding::Example& b
 
 }  // namespace
 
+FindingLog::FindingLog(const CheckOptions& options) : options_(options) {
+  if (options_.baseline && !options_.baseline->empty())
+    baseline_ = read_baseline(*options.baseline);
+}
+
 bool FindingLog::wants(const CheckRule& rule) const {
   return (options_.select.empty() || begins_any(options_.select, rule.code)) &&
          !begins_any(options_.ignore, rule.code);
@@ -24,7 +32,13 @@ bool FindingLog::wants(const CheckRule& rule) const {
 
 void FindingLog::add(const CheckRule& rule, std::string path, std::string detail) {
   if (!wants(rule)) return;
+  for (const auto& [glob, codes] : options_.ignore_in)
+    if (begins_any(codes, rule.code) && matches_any({glob}, path)) return;
   const std::scoped_lock lock(mutex_);
+  if (baseline_.contains(baseline_line(rule.code, path))) {
+    ++known_;
+    return;
+  }
   CheckFinding& finding = by_code_[rule.code];
   finding.rule = &rule;
   ++finding.count;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "checking/rules.h"
@@ -15,8 +16,8 @@ namespace packhorse {
 /// threads. Thread-safe.
 class FindingLog {
  public:
-  /// `options` must outlive it.
-  explicit FindingLog(const CheckOptions& options) : options_(options) {}
+  /// `options` must outlive it. Opens the baseline: throws as that does.
+  explicit FindingLog(const CheckOptions& options);
 
   /// Whether findings of this rule are wanted.
   bool wants(const CheckRule& rule) const;
@@ -26,11 +27,14 @@ class FindingLog {
   }
   /// The most severe first, then by code. To be called once.
   std::vector<CheckFinding> findings();
+  std::uint64_t known() const { return known_; }
 
  private:
   void keep_first(std::vector<CheckFinding::Example>& examples) const;
   const CheckOptions& options_;
+  std::unordered_set<std::string> baseline_;
   std::mutex mutex_;
+  std::uint64_t known_ = 0;
   std::map<std::string_view, CheckFinding> by_code_;
 };
 

@@ -76,7 +76,7 @@ constexpr CheckRule kRules[] = {
      "images have 16 bits, which colours scale to 8",
      "The lower 8 bits are lost, and images that use few levels become nearly black.",
      "keep all bits: `bands=`"},
-    {"PH203", kWarning, "image has an alpha channel", "images have an alpha channel",
+    {"PH203", kWarning, "image has transparent pixels", "images have transparent pixels",
      "Transparent pixels become black. Other tools make them white, or drop the alpha and show "
      "what "
      "is hidden behind it.",
@@ -177,36 +177,6 @@ constexpr CheckRule kRules[] = {
      "Listing it takes long on network storage, for every program.", "pack it"},
 };
 
-constexpr std::pair<Reason, std::string_view> kOfReasons[] = {
-    {Reason::kEmptyFile, "PH101"},
-    {Reason::kNotAnImage, "PH102"},
-    {Reason::kDamaged, "PH103"},
-    {Reason::kUnsupported, "PH104"},
-    {Reason::kSeveralPictures, "PH105"},
-    {Reason::kNoColours, "PH106"},
-    {Reason::kFileTooLarge, "PH107"},
-    {Reason::kTooManyPixels, "PH107"},
-    {Reason::kTooManyScanPixels, "PH107"},
-    {Reason::kTooManyDecodedBytes, "PH107"},
-    {Reason::kNotThere, "PH108"},
-    {Reason::kUnreadable, "PH108"},
-    {Reason::kNotRegular, "PH108"},
-    {Reason::kBadPath, "PH109"},
-    {Reason::kTooDeep, "PH109"},
-    {Reason::kBadPlace, "PH109"},
-    {Reason::kRepeated, "PH110"},
-    {Reason::kNoImage, "PH111"},
-    {Reason::kBadRow, "PH111"},
-    {Reason::kNoClassFolder, "PH401"},
-    {Reason::kNoLabel, "PH401"},
-    {Reason::kBadLabel, "PH402"},
-    {Reason::kNoField, "PH410"},
-    {Reason::kFieldsTooLarge, "PH410"},
-    {Reason::kNoAnnotation, "PH602"},
-    {Reason::kBadAnnotation, "PH601"},
-};
-static_assert(std::size(kOfReasons) == kReasons.size() - 1);
-
 constexpr std::pair<char, std::string_view> kFamilies[] = {
     {'0', "source"}, {'1', "files"},  {'2', "pixels"},  {'3', "names"},
     {'4', "labels"}, {'5', "splits"}, {'6', "objects"}, {'8', "storage"}};
@@ -232,10 +202,7 @@ std::string_view family_of(std::string_view code) {
 
 const CheckRule& check_rule(std::string_view code) { return *find_check_rule(code); }
 
-const CheckRule& rule_of(Reason reason) {
-  return check_rule(
-      std::ranges::find(kOfReasons, reason, &std::pair<Reason, std::string_view>::first)->second);
-}
+const CheckRule& rule_of(Reason reason) { return check_rule(row_of(reason).finding); }
 
 const CheckRule& rule_of(Doubt::Kind doubt) {
   switch (doubt) {

@@ -54,6 +54,7 @@ class ColourWatch : public ColourRows {
   const std::uint8_t* next_row() override {
     const std::uint8_t* const row = rows_->next_row();
     ++rows_taken_;
+    transparent = rows_->transparent;
     const std::uint8_t* level = row;
     for (int x = 0; x < width && one_colour_; ++x)
       for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c, ++level) add(c, *level);
@@ -63,6 +64,11 @@ class ColourWatch : public ColourRows {
   bool is_of_one_colour() {
     while (one_colour_ && rows_taken_ < height) next_row();
     return one_colour_;
+  }
+
+  bool is_transparent() {
+    while (!transparent && rows_taken_ < height) next_row();
+    return transparent;
   }
 
  private:
@@ -120,12 +126,12 @@ void SampleTotals::add(const SampleTotals& other) {
 }
 
 SampleLook::SampleLook(const Source& source, const Listing& listing, std::uint32_t split,
-                       const PackOptions& options, FindingLog& log)
+                       const PackOptions& options, bool heads_alone, FindingLog& log)
     : split_number_(split),
       split_(listing.splits[split]),
       options_(options),
       log_(log),
-      preparer_(source, split_, listing, options) {
+      preparer_(source, split_, listing, options, heads_alone) {
   for (const TargetRecord& target : listing.targets)
     if (target.kind == kObjectsTarget) target_ = &target;
   if (target_ != nullptr) totals.objects_of_class.resize(target_->classes.size());
@@ -180,7 +186,6 @@ void SampleLook::look_at_image(const std::string& path) {
     log_.add("PH120", path, "it is " + std::string(name_of(image.kind)));
   if (options_.limits.bands) return;
   if (item_.layout.bits == 16) log_.add("PH202", path);
-  if (item_.layout.alpha != Alpha::kNone) log_.add("PH203", path);
   if (item_.layout.model == ColourModel::kCmyk) log_.add("PH204", path);
 }
 
@@ -212,11 +217,13 @@ void SampleLook::look_at_objects(const std::string& path) {
 void SampleLook::look_at_pixels(const std::string& path, std::size_t entry) {
   if (options_.limits.bands) return;
   const int eighths = decode_eighths(item_.image, kThumbnailSide, kThumbnailSide);
+  const bool alpha = item_.layout.alpha != Alpha::kNone;
   ColourWatch rows(open_colours(item_.stored, item_.image, {.eighths = eighths}));
   if (options_.decode)
     if (const auto hashes = picture_hashes(rows, item_.image))
       pictures.push_back({*hashes, split_number_, static_cast<std::uint32_t>(entry)});
   if (rows.is_of_one_colour()) log_.add("PH121", path);
+  if (alpha && rows.is_transparent()) log_.add("PH203", path);
 }
 
 }  // namespace packhorse

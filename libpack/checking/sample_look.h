@@ -38,7 +38,7 @@ class SampleLook {
  public:
   /// All arguments must outlive it.
   SampleLook(const Source& source, const Listing& listing, std::uint32_t split,
-             const PackOptions& options, FindingLog& log);
+             const PackOptions& options, bool heads_alone, FindingLog& log);
 
   /// Reads an image's header and its annotations.
   void look(std::size_t entry);

@@ -22,24 +22,24 @@ class PixelRows {
 struct Codec {
   ImageKind kind;
   const char* title;
-  ProbeResult (*read_header)(Bytes file);
+  ProbeResult (*read_header)(Bytes file, bool cut);  ///< as probe_image()
   /// Opens a region, which lies in the picture, of a file with this header. Throws Error(kCorrupt).
   std::unique_ptr<PixelRows> (*open)(Bytes file, const ProbeResult& header, const Region& region);
   /// Why files of this kind cannot be decoded here; empty when they can. Null: they always can.
   std::string (*why_not)() = nullptr;
 };
 
-ProbeResult read_jpeg_header(Bytes file);
-ProbeResult read_png_header(Bytes file);
-ProbeResult read_webp_header(Bytes file);
-ProbeResult read_bmp_header(Bytes file);
-ProbeResult read_tiff_header(Bytes file);
-ProbeResult read_pnm_header(Bytes file);
-ProbeResult read_gif_header(Bytes file);
-ProbeResult read_avif_header(Bytes file);
-ProbeResult read_heic_header(Bytes file);
-ProbeResult read_jxl_header(Bytes file);
-ProbeResult read_npy_header(Bytes file);
+ProbeResult read_jpeg_header(Bytes file, bool cut);
+ProbeResult read_png_header(Bytes file, bool cut);
+ProbeResult read_webp_header(Bytes file, bool cut);
+ProbeResult read_bmp_header(Bytes file, bool cut);
+ProbeResult read_tiff_header(Bytes file, bool cut);
+ProbeResult read_pnm_header(Bytes file, bool cut);
+ProbeResult read_gif_header(Bytes file, bool cut);
+ProbeResult read_avif_header(Bytes file, bool cut);
+ProbeResult read_heic_header(Bytes file, bool cut);
+ProbeResult read_jxl_header(Bytes file, bool cut);
+ProbeResult read_npy_header(Bytes file, bool cut);
 std::unique_ptr<PixelRows> open_png(Bytes file, const ProbeResult&, const Region&);
 std::unique_ptr<PixelRows> open_webp(Bytes file, const ProbeResult&, const Region&);
 std::unique_ptr<PixelRows> open_bmp(Bytes file, const ProbeResult&, const Region&);

@@ -53,11 +53,13 @@ class CodecRows final : public ColourRows {
   void convert(const std::byte* in) {
     constexpr std::uint64_t kFull = std::numeric_limits<Sample>::max();
     const std::size_t pixel = layout_.pixel_bytes();
+    const bool alpha = layout_.alpha != Alpha::kNone;
     const bool flatten = layout_.alpha == Alpha::kStraight;
     std::uint8_t* out = row_.data();
     for (int i = 0; i < width; ++i, in += pixel) {
       Sample samples[5];
-      std::memcpy(samples, in, (colours_ + (flatten ? 1 : 0)) * sizeof(Sample));
+      std::memcpy(samples, in, (colours_ + (alpha ? 1 : 0)) * sizeof(Sample));
+      if (alpha && samples[colours_] != kFull) transparent = true;
       for (std::size_t c = 0; c < colours_; ++c) {
         Sample value = samples[c];
         if (flatten)

@@ -26,6 +26,8 @@ class ColourRows {
   /// Scale of the rows: below 1 when the image is decoded at a reduced size. The last column and
   /// row may then be only part of a pixel.
   double samples_per_pixel = 1;
+  /// Whether a pixel of the rows so far is not opaque.
+  bool transparent = false;
   /// What was converted; empty when nothing was.
   std::string_view note;
 };

@@ -110,7 +110,7 @@ ImageKind sniff_image(Bytes head) {
   return kind_by_brand(big);
 }
 
-ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
+ProbeResult probe_image(Bytes file, const ImageLimits& limits, bool cut) {
   if (file.empty()) return codecs::refuse(Reason::kEmptyFile);
   const codecs::Codec* codec = codecs::find_codec(sniff_image(file));
   if (codec == nullptr) {
@@ -118,7 +118,7 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
     if (!other.empty()) return codecs::refuse_kind(std::string(other));
     return codecs::refuse(Reason::kNotAnImage);
   }
-  ProbeResult result = codec->read_header(file);
+  ProbeResult result = codec->read_header(file, cut);
   if (!result.info) return result;
   ImageInfo& info = *result.info;
   info.kind = codec->kind;
@@ -141,14 +141,14 @@ bool ProbeResult::unsupported() const {
 }
 
 ProbeResult check_image(Bytes file, const ImageInfo& known, const ImageLimits& limits,
-                        std::string_view path) {
+                        std::string_view path, bool cut) {
   if (known.kind == ImageKind::kRaw) {
     const DecodeCost cost{.bytes = file.size()};
     if (Problem problem = beyond_limits(limits, known, cost); !problem.empty())
       return {std::nullopt, std::move(problem.text), cost, problem.code};
     return {known, {}, cost};
   }
-  ProbeResult found = probe_image(file, limits);
+  ProbeResult found = probe_image(file, limits, cut);
   if (found.info) return found;
   const std::string_view named = unsupported_kind_by_name(path);
   const bool told =

@@ -63,13 +63,16 @@ struct ProbeResult {
 /// Sources: JPEG ITU-T T.81 B.1 and B.2, EXIF 2.32 4.6.4, PNG (ISO/IEC 15948) 5 and 11.2.2 and its
 /// third edition for animations, WebP RFC 9649, BMP's headers as Microsoft documents them, TIFF 6.0
 /// and its technical notes, Netpbm pbm(5), pgm(5) and ppm(5), GIF89a.
-ProbeResult probe_image(Bytes file, const ImageLimits& limits = {});
+///
+/// `cut`: these are only the first bytes of the file, so that its end is not looked for. Where they
+/// are too few to say more, and for most kinds, the file then counts as truncated.
+ProbeResult probe_image(Bytes file, const ImageLimits& limits = {}, bool cut = false);
 
 /// All checks of an image before it is packed, whoever brings it. `known` is kRaw with its size if
 /// the bytes are pixels, which are then held against the limits alone; else kUnknown. `path`, which
 /// may be empty, tells kinds that the bytes do not.
 ProbeResult check_image(Bytes file, const ImageInfo& known, const ImageLimits& limits,
-                        std::string_view path = {});
+                        std::string_view path = {}, bool cut = false);
 
 /// The wanted form of an image's pixels.
 enum class PixelUse : std::uint8_t {

@@ -35,7 +35,7 @@ ProbeResult header_to_open(Bytes file, const ImageInfo& info) {
   if (info.kind == ImageKind::kRaw) return raw_header(file, info);
   const Codec* codec = find_codec(info.kind);
   if (codec == nullptr) throw Error(ErrorKind::kUnsupported, "an image of no known kind");
-  ProbeResult header = codec->read_header(file);
+  ProbeResult header = codec->read_header(file, false);
   if (!header.info || header.info->width != info.width || header.info->height != info.height)
     throw Error(ErrorKind::kCorrupt, "its header is not what was read of it before");
   header.info->kind = info.kind;

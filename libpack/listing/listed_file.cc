@@ -66,6 +66,13 @@ void ListedFolder::read(const std::string& name, std::uint64_t size,
   out.resize(size);
 }
 
+void ListedFolder::read_image(const std::string& name, std::uint64_t size, Input& out) const {
+  out.cut = out.head > 0 && size > out.head;
+  if (!out.cut) return read(name, size, out.bytes);
+  out.bytes.resize(out.head);
+  read_exactly(open(name).get(), 0, out.bytes, path_ / name);
+}
+
 /// The kernel knows the real path of what is open, whatever links led there.
 void ListedFolder::refuse_outside(int fd, const fs::path& path) const {
   const auto real = [&](int open) {

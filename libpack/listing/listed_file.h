@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "listing/listing.h"
 
 /// What is common to the sources made of files on a disk.
 namespace packhorse {
@@ -30,6 +31,8 @@ class ListedFolder {
 
   /// Reads a whole file. Throws Error(kIo) when it does not have `size` bytes.
   void read(const std::string& name, std::uint64_t size, std::vector<std::byte>& out) const;
+  /// Reads an image's file, or as much of it as Input::head asks for.
+  void read_image(const std::string& name, std::uint64_t size, Input& out) const;
   enum class Links { kAny, kInside };
   /// The same for a file whose own size was not listed. Throws Error(kIo) when it changes
   /// meanwhile, and, with kInside, when links lead out of the folder.

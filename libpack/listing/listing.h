@@ -79,8 +79,12 @@ struct Input {
     std::vector<std::byte> bytes;
   };
   std::vector<std::byte> bytes;  ///< the image
-  ImageInfo image;               ///< kRaw with its size where `bytes` are pixels; else kUnknown
-  std::vector<Extra> extras;     ///< in the order of Listing::fields; the first `fields` count
+  /// Asked of a source: so many bytes of an image are enough; 0: all. It may read all the same, and
+  /// sets `cut` where it did not.
+  std::size_t head = 0;
+  bool cut = false;
+  ImageInfo image;            ///< kRaw with its size where `bytes` are pixels; else kUnknown
+  std::vector<Extra> extras;  ///< in the order of Listing::fields; the first `fields` count
   std::size_t fields = 0;
 };
 

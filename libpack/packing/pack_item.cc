@@ -43,13 +43,28 @@ void PackItem::shrink() {
 }
 
 ItemPreparer::ItemPreparer(const Source& source, const SplitListing& split, const Listing& listing,
-                           const PackOptions& options)
+                           const PackOptions& options, bool heads_alone)
     : source_(source),
       split_(split),
       listing_(listing),
       options_(options),
+      heads_alone_(heads_alone),
       transform_(find_transform(options.image).make(options.transform)),
       fields_(listing.stored_fields()) {}
+
+ProbeResult ItemPreparer::read(Input& input, std::size_t entry, const std::string& path) const {
+  constexpr std::size_t kHead = std::size_t{32} << 10;
+  ProbeResult probe;
+  for (const std::size_t head : {kHead, std::size_t{0}}) {
+    if (head > 0 && !heads_alone_) continue;
+    input.head = head;
+    input.cut = false;
+    source_.read(split_, entry, input);
+    probe = check_image(input.bytes, input.image, options_.limits, path, input.cut);
+    if (probe.info || !input.cut) break;
+  }
+  return probe;
+}
 
 void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   obey_stop();
@@ -62,16 +77,15 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   item.turned = false;
   item.input.image = {};
   item.input.fields = 0;
+  ProbeResult probe;
   try {
-    source_.read(split_, entry, item.input);
+    probe = read(item.input, entry, item.entry.path);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw;
     item.problem = problem_of(error, Reason::kUnreadable);
     item.may_change = true;
     return;
   }
-  const ProbeResult probe =
-      check_image(item.input.bytes, item.input.image, options_.limits, item.entry.path);
   if (!probe.info) {
     item.problem = probe.problem();
     return;

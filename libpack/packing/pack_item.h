@@ -51,8 +51,10 @@ struct PackItem {
 /// All constructor arguments must outlive it.
 class ItemPreparer {
  public:
+  /// `heads_alone`: the first bytes of an image are enough where they say what it is, so neither
+  /// its end nor its pixels are looked at, and `stored` and its hash are those of these bytes.
   ItemPreparer(const Source& source, const SplitListing& split, const Listing& listing,
-               const PackOptions& options);
+               const PackOptions& options, bool heads_alone = false);
   /// Fills everything but `position`. An input that cannot be packed is given a problem.
   void prepare(PackItem& item, std::size_t entry) const;
 
@@ -61,7 +63,10 @@ class ItemPreparer {
   const SplitListing& split_;
   const Listing& listing_;
   const PackOptions& options_;
+  const bool heads_alone_;
 
+  /// Reads an input, and looks what image it is.
+  ProbeResult read(Input& input, std::size_t entry, const std::string& path) const;
   /// The target of that kind, where the samples have one.
   const TargetRecord* find_target(std::string_view kind) const;
   std::optional<Bytes> field_of(const PackItem& item, std::string_view name) const;

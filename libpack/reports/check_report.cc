@@ -66,6 +66,7 @@ ReportJson to_json(const CheckReport& report) {
           {"bytes", report.bytes},
           {"looked_at", report.looked_at},
           {"decoded", report.decoded},
+          {"known", report.known},
           {"stopped", report.stopped},
           {"seconds", report.seconds},
           {"errors", report.count(Severity::kError)},

@@ -15,11 +15,21 @@ namespace {
 
 constexpr std::size_t kNames = 8;  ///< classes that the preview names
 
+ReportJson codes_json(Reason reason) {
+  return {{"code", code_of(reason)}, {"finding", row_of(reason).finding}};
+}
+
+ReportJson json_of(const Reject& reject) {
+  ReportJson json = {{"path", reject.path}, {"reason", reject.reason}};
+  json.update(codes_json(reject.code));
+  return json;
+}
+
 ReportJson json_of(const std::vector<PackPreview::Reason>& reasons) {
   ReportJson json = ReportJson::array();
   for (const PackPreview::Reason& one : reasons) {
     json.push_back({{"reason", one.reason}, {"count", one.count}, {"example", one.path}});
-    if (one.code != Reason::kNone) json.back()["code"] = code_of(one.code);
+    if (one.code != Reason::kNone) json.back().update(codes_json(one.code));
   }
   return json;
 }
@@ -104,9 +114,7 @@ ReportJson to_json(const PackReport& report) {
                       {"samples", split.manifest.samples},
                       {"shards", split.manifest.shards.size()}});
   }
-  for (const Reject& reject : report.rejects)
-    rejects.push_back(
-        {{"path", reject.path}, {"reason", reject.reason}, {"code", code_of(reject.code)}});
+  for (const Reject& reject : report.rejects) rejects.push_back(json_of(reject));
   for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
   for (const DuplicateGroup& group : report.duplicates) duplicates.push_back(to_json(group));
   ReportJson json = {
@@ -143,11 +151,11 @@ ReportJson to_json(const PackReport& report) {
 std::string pack_log_text(const PackReport& report) {
   std::string text;
   const auto add = [&](ReportJson line) { text += json_line(std::move(line)); };
-  for (const Reject& reject : report.rejects)
-    add({{"event", "reject"},
-         {"path", reject.path},
-         {"reason", reject.reason},
-         {"code", code_of(reject.code)}});
+  for (const Reject& reject : report.rejects) {
+    ReportJson line = {{"event", "reject"}};
+    line.update(json_of(reject));
+    add(std::move(line));
+  }
   for (const Skip& skip : report.skips)
     add({{"event", "skip"}, {"path", skip.path}, {"rule", skip.rule}});
   for (const DuplicateGroup& group : report.duplicates) {

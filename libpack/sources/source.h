@@ -41,6 +41,8 @@ class Source {
   /// long for more than the directory entry. Returns whether it makes sense to ask for other
   /// entries, too.
   virtual bool prefetch(const SplitListing&, std::size_t) const { return false; }
+  /// Whether each image is a file of its own, which whoever uses the source opens again.
+  virtual bool images_are_files() const { return false; }
   /// True when the samples have keys and an order of their own, which packing keeps unless told to
   /// shuffle.
   virtual bool ordered() const { return false; }

@@ -39,7 +39,7 @@ class Lossless final : public Transform {
     refuse_pixels(info, "lossless");
     if (info.kind == ImageKind::kJpeg) return {input, {}};
     const codecs::Codec* source = codecs::find_codec(info.kind);
-    const ProbeResult header = source->read_header(input);
+    const ProbeResult header = source->read_header(input, false);
     if (!header.info) throw Error(ErrorKind::kCorrupt, header.reason);
     if (info.kind == kind_ && header.pictures == 1) return {input, {}};
     if (const char* why = reason_to_keep(header.layout, info, codec_)) return {input, why};
@@ -52,7 +52,7 @@ class Lossless final : public Transform {
     encode(turn.any() ? turned : stored, header.layout, output);
     const PixelMap map = turn.any() ? upright_map(info) : PixelMap{};
     // As a reader of it will see it: a WebP says nothing of an alpha that hides nothing.
-    info = *codecs::find_codec(kind_)->read_header(output).info;
+    info = *codecs::find_codec(kind_)->read_header(output, false).info;
     info.kind = kind_;
     return {output, codec_ == Codec::kPng ? "made a PNG" : "made a WebP", map};
   }

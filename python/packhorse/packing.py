@@ -126,6 +126,8 @@ def check(
     decode: str = "sample",
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    config: Path | None = None,
+    baseline: Path | None = None,
     examples: int = 3,
     progress: Progress | None = None,
     **options: Unpack[CheckOptions],
@@ -139,10 +141,13 @@ def check(
     source    whatever pack() reads; the options that say how are those of pack()
     decode    which images: "headers" for none, "sample" until the share of bad ones is known within 1 %, "all"
     select    only findings whose codes begin so: ["PH5"]; `ignore`: all but those
+    config    a file of settings; None: the source's packhorse.yaml, if it has one
+    baseline  a file that `packhorse check --write-baseline` wrote: what is in it is counted as `known`
     examples  of each finding; 0 = all"""
     codes = [[given] if isinstance(given, str) else list(given) for given in (select, ignore)]
     with following(progress) as moved:
-        text = _native(source).check(place_bytes(source), decode, *codes, examples, options, moved)
+        more = (_bytes(config), _bytes(baseline), examples, options, moved)
+        text = _native(source).check(place_bytes(source), decode, *codes, *more)
     return CheckReport.of(json.loads(text))
 
 

@@ -31,11 +31,13 @@ class _Report:
 
 @dataclass(frozen=True)
 class Reject:
-    """An input that could not be packed, by its path in the source; docs/packing.md lists the codes."""
+    """An input that could not be packed, by its path in the source; docs/packing.md lists the codes. `finding` is the
+    code of check(), "" for a row of a table."""
 
     path: str
     reason: str
     code: str
+    finding: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class CheckReport(_Report):
     objects: int
     looked_at: int
     decoded: int
+    known: int
     errors: int
     warnings: int
     notes: list[str]

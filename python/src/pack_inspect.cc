@@ -76,13 +76,16 @@ Verified call_verify(const nb::bytes& dataset, const std::string& level, const s
 
 std::string call_check(const nb::bytes& source, const std::string& decode,
                        const std::vector<std::string>& select,
-                       const std::vector<std::string>& ignore, std::size_t examples,
-                       const nb::dict& values, const nb::object& progress) {
+                       const std::vector<std::string>& ignore, const nb::bytes& config,
+                       const nb::bytes& baseline, std::size_t examples, const nb::dict& values,
+                       const nb::object& progress) {
   CheckOptions options{.source = pack_options_of(given_options(values, OptionTaker::kCheck)),
                        .depth = parse_check_depth(decode),
                        .select = select,
                        .ignore = ignore,
+                       .config = path_of(config),
                        .examples = examples};
+  if (baseline.size() > 0) options.baseline = path_of(baseline);
   const fs::path path = path_of(source);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
     const CheckReport report = check(path, options, &done, stop);
@@ -103,8 +106,9 @@ void bind_inspect(nb::module_& module) {
   module.def("verify", &call_verify, "dataset"_a, "level"_a, "subset"_a, "against"_a, "given"_a,
              "program"_a, "progress"_a.none(),
              "Verifies a dataset: the report's JSON, what is wrong, advice");
-  module.def("check", &call_check, "source"_a, "decode"_a, "select"_a, "ignore"_a, "examples"_a,
-             "given"_a, "progress"_a.none(), "Says what will go wrong with a source, as JSON");
+  module.def("check", &call_check, "source"_a, "decode"_a, "select"_a, "ignore"_a, "config"_a,
+             "baseline"_a, "examples"_a, "given"_a, "progress"_a.none(),
+             "Says what will go wrong with a source, as JSON");
   module.def(
       "check_rules",
       [] {

@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from python_support import BROKEN, DAMAGE, FAILED, ROOT, SHAPES, pack, put, run, staging
+from python_support import BROKEN, DAMAGE, FAILED, ROOT, SHAPES, pack, packhorse, put, run, staging
 
 CODES = {
     "bad/bomb.png": "too-many-pixels",
@@ -21,7 +21,11 @@ CODES = {
 }
 
 
+FINDINGS = {line.split()[0] for line in packhorse("check", "--explain", "all").out.splitlines()}
+
+
 def codes_of(rejects):
+    assert all(reject["finding"] in FINDINGS for reject in rejects), rejects
     return {reject["path"]: reject["code"] for reject in rejects}
 
 
@@ -31,10 +35,18 @@ def lines_of(path):
 
 def test_the_page_lists_the_codes_of_the_table_in_its_order():
     header = next(ROOT.glob("libpack/**/reason.h")).read_text()
-    table = re.findall(r'ReasonRow\{Reason::\w+,\s*"([^"]+)"', header)
+    table = re.findall(r'ReasonRow\{Reason::\w+,\s*"([^"]+)",\s*"([^"]+)"', header)
     page = (ROOT / "docs/packing.md").read_text()
-    rows = page[page.index("| code | the input |") :]
-    assert len(table) > 20 and re.findall(r"^\| `([a-z0-9-]+)` \|", rows, re.MULTILINE)[: len(table)] == table
+    rows = page[page.index("| code | finding | the input |") :]
+    found = re.findall(r"^\| `([a-z0-9-]+)` \| (PH[0-9]+) \|", rows, re.MULTILINE)
+    assert len(table) > 20 and found[: len(table)] == table
+    assert {finding for _, finding in table} <= FINDINGS
+
+
+def test_a_refusal_names_the_command_that_explains_its_codes_once(tmp_path):
+    error = run("pack", BROKEN, tmp_path / "out", "--format", "wds").err
+    assert "rejected: bad/zero_byte.jpg: empty file (PH101)\n" in error
+    assert error.count("packhorse check --explain PH") == 1
 
 
 def test_each_output_has_the_code_beside_the_reason(tmp_path):

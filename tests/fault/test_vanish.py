@@ -4,9 +4,10 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 
 import pytest
-from fault_loop import halted
+from fault_loop import PRELOAD, Fault, halted
 from python_support import (
     DAMAGE,
     DONE,
@@ -99,3 +100,16 @@ def test_a_class_folder_that_vanishes_is_many_rejects(source, tmp_path):
     assert numbers(result.json) == [IMAGES, IMAGES * 3 // 4, IMAGES // 4, False]
     assert f"rejected: {LATE}" not in result.err and "more\n" in result.err
     assert LATE in (staging(out) / "rejects.jsonl").read_text()
+
+
+def test_a_copy_that_cannot_be_read_again_is_a_finding(source):
+    """check looks at every file, and then at those again that look identical."""
+    copy = source / "class-3/copy.jpg"
+    shutil.copyfile(source / LATE, copy)
+    command = ["check", source, "--decode", "all", "--jobs", "1", "--json", "--select", "PH1,PH5"]
+    assert [one["code"] for one in run(*command).json["findings"]] == ["PH506"]
+    second = os.environ | {"LD_PRELOAD": str(PRELOAD), "FAULT_ROOT": str(copy), **Fault("open", 2, "EIO", False).environment()}
+    done = subprocess.run([PACKHORSE, *map(str, command)], env=second, capture_output=True, check=False)
+    assert done.returncode == DAMAGE and done.stderr == b"", done
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["code"] == "PH108" and finding["examples"][0]["path"] == "class-3/copy.jpg", finding

@@ -40,6 +40,7 @@ summary { cursor: pointer; margin: .6rem 0; font-weight: 600; }
 .tiles figure { flex: none; width: 112px; }
 .tiles .picture { width: 112px; height: 112px; background: var(--mat); display: flex;
   align-items: center; justify-content: center; text-align: center; }
+.tiles .picture img { max-width: 100%; max-height: 100%; object-fit: contain; }
 .tiles.large figure { width: 240px; }
 .tiles.large .picture { width: 240px; height: 240px; }
 .legend span { margin-right: 1rem; white-space: nowrap; }

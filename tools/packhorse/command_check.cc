@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/option.h"
+#include "base/output_file.h"
 #include "base/printable.h"
 #include "commands.h"
 #include "common/checks.h"
@@ -11,6 +15,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/checking/check.h"
 #include "reports/reports.h"
+#include "shared/check_page.h"
 #include "sources/source.h"
 
 namespace packhorse {
@@ -47,16 +52,18 @@ std::string source_text(const std::string& source, const CheckReport& report) {
   return text;
 }
 
-std::string finding_text(const CheckFinding& finding) {
+constexpr std::size_t kShownExamples = 3, kPageExamples = 12;
+
+std::string finding_text(const CheckFinding& finding, std::size_t most) {
   std::string text = fmt::format("{} {}: {}\n", finding.rule->code, name_of(finding.rule->severity),
                                  words_of(finding));
-  for (const CheckFinding::Example& example : finding.examples) {
+  const std::size_t shown = std::min(most, finding.examples.size());
+  for (const CheckFinding::Example& example : std::span(finding.examples).first(shown)) {
     const bool both = !example.path.empty() && !example.detail.empty();
     text += "      " + example.path + (both ? ": " : "") + printable_text(example.detail) + "\n";
   }
-  if (finding.count > finding.examples.size())
-    text +=
-        fmt::format("      and {} more\n", with_commas(finding.count - finding.examples.size()));
+  if (finding.count > shown)
+    text += fmt::format("      and {} more\n", with_commas(finding.count - shown));
   return text;
 }
 
@@ -70,15 +77,17 @@ std::string summary_text(const CheckReport& report) {
                                        count_text(warnings, "warning"), count_text(notes, "note"));
   text += fmt::format("; looked at {} of {}, decoded {}\n", with_commas(report.looked_at),
                       counted(report.samples, "image", "images"), with_commas(report.decoded));
+  if (report.known > 0)
+    text += counted(report.known, "known finding is", "known findings are") + " not shown\n";
   if (!report.findings.empty())
     text += fmt::format("what a code means, and what to do: packhorse check --explain {}\n",
                         report.findings.front().rule->code);
   return text;
 }
 
-std::string to_words(const std::string& source, const CheckReport& report) {
+std::string to_words(const std::string& source, const CheckReport& report, std::size_t most) {
   std::string text = source_text(source, report);
-  for (const CheckFinding& finding : report.findings) text += finding_text(finding);
+  for (const CheckFinding& finding : report.findings) text += finding_text(finding, most);
   return text + summary_text(report);
 }
 
@@ -88,8 +97,9 @@ class CommandCheck final : public program::Command {
     app_ = &app;
     app.add_option("source", source_, "What `packhorse pack` would be given")->required();
     app.add_option("--decode", depth_,
-                   "Which images are decoded: headers: none; sample: some at random, until the "
-                   "share of those that fail is known within 1 %; all")
+                   "Which images are decoded: headers: none, and files are not read to their end; "
+                   "sample: some at random, until the share of those that fail is known within "
+                   "1 %; all")
         ->check(program::one_of({"headers", "sample", "all"}))
         ->capture_default_str();
     app.add_option("--select", options_.select, "Only findings whose codes begin so, e.g. PH5")
@@ -98,6 +108,20 @@ class CommandCheck final : public program::Command {
     app.add_option("--ignore", options_.ignore, "No findings whose codes begin so")
         ->type_name("CODE")
         ->delimiter(',');
+    app.add_option("--config", config_,
+                   "Settings: which codes are left out, and where; else packhorse.yaml in the "
+                   "source, if it is there")
+        ->type_name("FILE");
+    app.add_option("--baseline", baseline_,
+                   "Findings that are known: they are counted, not shown, and are no failure")
+        ->type_name("FILE");
+    app.add_option("--write-baseline", written_baseline_,
+                   "Write all findings to this file, for --baseline")
+        ->type_name("FILE")
+        ->excludes("--baseline");
+    app.add_option("--report", page_,
+                   "Also write the findings to this HTML page, explained and with pictures")
+        ->type_name("FILE");
     app.add_flag("--all", all_, "Show every sample of each finding, not only three");
     app.add_option("--output-format", format_,
                    "text; json; sarif, for code scanners; github, for annotations in a workflow")
@@ -110,14 +134,16 @@ class CommandCheck final : public program::Command {
     for (const PackOption* option : pack_options(OptionTaker::kCheck))
       table_.declare(app, *option, option->group == OptionGroup::kRun ? "" : "Source");
     remote_.setup(app);
-    help::show_as_usual(app, {"--decode", "--select", "--ignore", "--all", "--output-format",
-                              "--json", "--exit-zero", "--explain", "--labels", "--targets",
-                              "--exclude", "--jobs", "--quiet"});
+    help::show_as_usual(
+        app, {"--decode", "--select", "--ignore", "--config", "--baseline", "--write-baseline",
+              "--report", "--all", "--output-format", "--json", "--exit-zero", "--explain",
+              "--labels", "--targets", "--exclude", "--jobs", "--quiet"});
     app.footer(
         "Examples:\n"
         "  packhorse check photos\n"
         "  packhorse check photos --decode all --all --ignore PH201\n"
-        "  packhorse check coco --output-format sarif > findings.sarif\n\n"
+        "  packhorse check coco --output-format sarif > findings.sarif\n"
+        "  packhorse check photos --write-baseline known.txt\n\n"
         "The source is read as `packhorse pack` reads it, and nothing is changed. Exit status 3 "
         "means that errors\nwere found.");
   }
@@ -126,7 +152,15 @@ class CommandCheck final : public program::Command {
     if (!explained_.empty()) return explain();
     set_options(options_.source, table_.given());
     options_.depth = parse_check_depth(depth_);
-    options_.examples = all_ ? 0 : 3;
+    options_.examples = all_ || !written_baseline_.empty() ? 0
+                        : page_.empty()                    ? kShownExamples
+                                                           : kPageExamples;
+    options_.config = config_;
+    options_.pictures = !page_.empty();
+    if (!baseline_.empty()) options_.baseline = baseline_;
+    if (!written_baseline_.empty()) options_.baseline = std::filesystem::path();
+    for (const std::string& file : {written_baseline_, page_})
+      if (!file.empty()) check_output(file);
     remote_.enable({source_}, may_name_urls(source_));
     Progress progress;
     CheckReport report;
@@ -134,6 +168,8 @@ class CommandCheck final : public program::Command {
       const program::ProgressLine line(progress, "checking", quiet_);
       report = check(source_, options_, &progress, stop);
     }
+    if (!page_.empty()) write_output(page_, as_bytes(check_page(source_, report)), stop);
+    if (!written_baseline_.empty() && !report.stopped) return write_baseline(report, stop);
     fmt::print("{}", shown(report));
     if (report.stopped)
       throw Error(ErrorKind::kInterrupted, "stopped before everything was looked at", source_);
@@ -157,7 +193,17 @@ class CommandCheck final : public program::Command {
     if (json_ || format_ == "json") return json_text(to_json(report));
     if (format_ == "sarif") return json_text(to_sarif(report));
     if (format_ == "github") return github_text(report);
-    return to_words(source_, report);
+    return to_words(source_, report, all_ ? ~std::size_t{0} : kShownExamples);
+  }
+
+  int write_baseline(const CheckReport& report, const std::stop_token& stop) const {
+    const std::string text = baseline_text(report);
+    if (!write_output(written_baseline_, as_bytes(text), stop) && !quiet_)
+      fmt::print("{} written to {}\n",
+                 counted(static_cast<std::uint64_t>(std::ranges::count(text, '\n')), "finding",
+                         "findings"),
+                 printable(written_baseline_));
+    return program::kDone;
   }
 
   int explain() const {
@@ -175,7 +221,8 @@ class CommandCheck final : public program::Command {
     return program::kDone;
   }
 
-  std::string source_, explained_, depth_ = "sample", format_ = "text";
+  std::string source_, explained_, config_, baseline_, written_baseline_, page_, depth_ = "sample",
+                                                                                 format_ = "text";
   CheckOptions options_;
   program::TableOptions table_;
   program::RemoteArguments remote_;

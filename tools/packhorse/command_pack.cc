@@ -154,12 +154,19 @@ class CommandPack final : public program::Command {
         "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing was published\n"
         "  where: {}\n"
         "  next:  {}, and run the same command again;\n"
-        "         {}\n",
+        "         {}{}\n",
         with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
         options_.max_rejects.allowed(report.accounting.seen), printable(source_),
         report.advice.empty() ? "fix or remove those files, or allow them with --max-rejects"
                               : report.advice,
-        kept);
+        kept, explained(report));
+  }
+
+  /// How to learn what the codes behind rejects mean.
+  static std::string explained(const PackReport& report) {
+    if (report.rejects.empty()) return {};
+    return fmt::format("; packhorse check --explain {} says what that code means",
+                       row_of(report.rejects.front().code).finding);
   }
 
   std::string source_, out_, log_file_, status_of_;

@@ -119,7 +119,7 @@ std::string why_no_avif() {
   return avif().library.loaded() ? std::string() : avif().library.why_not();
 }
 
-ProbeResult read_avif_header(Bytes file) {
+ProbeResult read_avif_header(Bytes file, bool) {
   if (const std::string why = why_no_avif(); !why.empty()) return refuse_kind("AVIF: " + why);
   const Quiet quiet;
   const Decoder decoder(file);
@@ -151,7 +151,7 @@ std::unique_ptr<PixelRows> open_avif(Bytes file, const ProbeResult& header, cons
 #else
 
 std::string why_no_avif() { return SharedLibrary("").why_not(); }
-ProbeResult read_avif_header(Bytes) { return refuse_kind("AVIF: " + why_no_avif()); }
+ProbeResult read_avif_header(Bytes, bool) { return refuse_kind("AVIF: " + why_no_avif()); }
 std::unique_ptr<PixelRows> open_avif(Bytes, const ProbeResult&, const Region&) {
   throw Error(ErrorKind::kUnsupported, "AVIF: " + why_no_avif());
 }

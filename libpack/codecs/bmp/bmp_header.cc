@@ -122,7 +122,7 @@ std::optional<Header> read(const Cursor& data, ProbeResult& refusal) {
 
 }  // namespace bmp
 
-ProbeResult read_bmp_header(Bytes file) {
+ProbeResult read_bmp_header(Bytes file, bool) {
   ProbeResult refusal;
   const std::optional<bmp::Header> header = bmp::read(Cursor(file, false), refusal);
   if (!header) return refusal;

@@ -84,7 +84,7 @@ std::optional<Header> read(const Cursor& data, std::string& reason) {
 
 }  // namespace gif
 
-ProbeResult read_gif_header(Bytes file) {
+ProbeResult read_gif_header(Bytes file, bool) {
   std::string reason;
   const std::optional<gif::Header> header = gif::read(Cursor(file, false), reason);
   if (!header) return refuse(std::move(reason));

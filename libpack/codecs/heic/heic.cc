@@ -222,7 +222,7 @@ class HeicRows final : public PixelRows {
 
 std::string why_no_heic() { return heif().why_not; }
 
-ProbeResult read_heic_header(Bytes file) {
+ProbeResult read_heic_header(Bytes file, bool) {
   if (const std::string why = why_no_heic(); !why.empty()) return refuse_kind("HEIC: " + why);
   const Quiet quiet;
   const Picture picture(file);
@@ -255,7 +255,7 @@ std::unique_ptr<PixelRows> open_heic(Bytes file, const ProbeResult& header, cons
 #else
 
 std::string why_no_heic() { return SharedLibrary("").why_not(); }
-ProbeResult read_heic_header(Bytes) { return refuse_kind("HEIC: " + why_no_heic()); }
+ProbeResult read_heic_header(Bytes, bool) { return refuse_kind("HEIC: " + why_no_heic()); }
 std::unique_ptr<PixelRows> open_heic(Bytes, const ProbeResult&, const Region&) {
   throw Error(ErrorKind::kUnsupported, "HEIC: " + why_no_heic());
 }

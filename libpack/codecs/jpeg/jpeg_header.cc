@@ -99,7 +99,7 @@ std::string refusal(const SegmentWalk& walk) {
 
 }  // namespace
 
-ProbeResult read_jpeg_header(Bytes file) {
+ProbeResult read_jpeg_header(Bytes file, bool cut) {
   ImageInfo info;
   Bytes frame;
   bool progressive = false;
@@ -129,7 +129,8 @@ ProbeResult read_jpeg_header(Bytes file) {
       if (info.components == 2) return refuse_kind("JPEG of two components");
     } else if (marker == kSos) {
       if (frame.empty()) return refuse("damaged header: a scan before any frame");
-      if (!has_end_mark(file, segment->end)) return refuse("truncated: no end-of-image marker");
+      if (!cut && !has_end_mark(file, segment->end))
+        return refuse("truncated: no end-of-image marker");
       DecodeCost cost;
       if (progressive || body.empty() || byte_at(body, 0) != info.components) {
         cost = {count_scans(file, segment->begin + 2), coefficient_bytes(info, frame)};

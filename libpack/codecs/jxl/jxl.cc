@@ -129,7 +129,7 @@ std::string why_no_jxl() {
   return jxl().library.loaded() ? std::string() : jxl().library.why_not();
 }
 
-ProbeResult read_jxl_header(Bytes file) {
+ProbeResult read_jxl_header(Bytes file, bool) {
   if (const std::string why = why_no_jxl(); !why.empty()) return refuse_kind("JPEG XL: " + why);
   const Quiet quiet;
   const Decoder decoder = open(file, JXL_DEC_BASIC_INFO);
@@ -180,7 +180,7 @@ std::unique_ptr<PixelRows> open_jxl(Bytes file, const ProbeResult& header, const
 #else
 
 std::string why_no_jxl() { return SharedLibrary("").why_not(); }
-ProbeResult read_jxl_header(Bytes) { return refuse_kind("JPEG XL: " + why_no_jxl()); }
+ProbeResult read_jxl_header(Bytes, bool) { return refuse_kind("JPEG XL: " + why_no_jxl()); }
 std::unique_ptr<PixelRows> open_jxl(Bytes, const ProbeResult&, const Region&) {
   throw Error(ErrorKind::kUnsupported, "JPEG XL: " + why_no_jxl());
 }

@@ -131,7 +131,7 @@ class NpyRows final : public PixelRows {
 
 }  // namespace
 
-ProbeResult read_npy_header(Bytes file) try {
+ProbeResult read_npy_header(Bytes file, bool) try {
   std::string unsupported;
   const std::optional<Picture> picture = find_picture(file, unsupported);
   if (!picture) return refuse_kind(unsupported);

@@ -37,7 +37,7 @@ PixelLayout layout_of(const Shape& shape, bool transparent_colour) {
 
 }  // namespace
 
-ProbeResult read_png_header(Bytes file) {
+ProbeResult read_png_header(Bytes file, bool cut) {
   const Cursor data(file);
   Shape shape;
   ImageInfo& info = shape.info;
@@ -45,9 +45,9 @@ ProbeResult read_png_header(Bytes file) {
   bool pixels_seen = false, transparent_colour = false;
   for (std::size_t at = 8;;) {
     const std::optional<std::uint32_t> length = data.u32(at);
-    if (!length || !data.piece(at + 8, std::size_t{*length} + 4)) {
-      return refuse("truncated: no IEND chunk");
-    }
+    const bool whole = length && data.piece(at + 8, std::size_t{*length} + 4);
+    const bool pixels = data.has(at + 4, "IDAT");
+    if (!whole && !(cut && pixels)) return refuse("truncated: no IEND chunk");
     if (at == 8) {
       if (!data.has(at + 4, "IHDR") || *length != 13)
         return refuse("damaged header: no IHDR chunk");
@@ -64,7 +64,7 @@ ProbeResult read_png_header(Bytes file) {
       if (!allows(shape.colour_type, info.bit_depth))
         return refuse("damaged header: bits that its colour type does not have");
       info.components = kComponents[shape.colour_type];
-    } else if (data.has(at + 4, "IDAT")) {
+    } else if (pixels) {
       pixels_seen = true;
     } else if (data.has(at + 4, "tRNS")) {
       transparent_colour = true;
@@ -77,7 +77,8 @@ ProbeResult read_png_header(Bytes file) {
         return refuse("damaged: its first frame is not the whole picture");
     } else if (data.has(at + 4, "eXIf")) {
       info.orientation = exif_orientation(*data.piece(at + 8, *length));
-    } else if (data.has(at + 4, "IEND")) {
+    }
+    if (data.has(at + 4, "IEND") || !whole) {
       if (!pixels_seen) return refuse("damaged: no pixels in it");
       const PixelLayout layout = layout_of(shape, transparent_colour);
       return accept(info, layout, {1, shape.interlaced ? decoded_bytes(info, layout) : 0},

@@ -78,7 +78,7 @@ std::optional<Header> read(Bytes file, std::string& reason) {
 
 }  // namespace pnm
 
-ProbeResult read_pnm_header(Bytes file) {
+ProbeResult read_pnm_header(Bytes file, bool) {
   std::string reason;
   const std::optional<pnm::Header> header = pnm::read(file, reason);
   if (!header) return refuse(std::move(reason));

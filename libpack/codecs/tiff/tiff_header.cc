@@ -216,7 +216,7 @@ std::string why_no_bands(const Pages& pages, const Picture& first, std::uint64_t
 
 }  // namespace tiff
 
-ProbeResult read_tiff_header(Bytes file) {
+ProbeResult read_tiff_header(Bytes file, bool) {
   const std::optional<Cursor> data = tiff::open_structure(file);
   if (!data) return refuse("truncated: the file ends in the header");
   const std::optional<tiff::Pages> pages = tiff::find_pages(*data);

@@ -48,7 +48,7 @@ void take_chunk(const Cursor& data, std::size_t at, std::uint32_t length, Bytes 
 
 }  // namespace
 
-ProbeResult read_webp_header(Bytes file) {
+ProbeResult read_webp_header(Bytes file, bool) {
   const Cursor data(file, false);
   const std::uint64_t riff = data.u32(4).value_or(0);
   if (riff + 8 > file.size()) return refuse("truncated: shorter than its header says");

@@ -22,6 +22,7 @@ class AnnotatedFolder : public Source {
     return folder_->prefetch(split, i);
   }
   TargetOptions own_targets() const override { return targets_; }
+  bool images_are_files() const override { return folder_->images_are_files(); }
 
  protected:
   /// Throws Error(kUsage) for options that say otherwise where images, splits or fields lie.

@@ -113,7 +113,7 @@ class YoloSource final : public Source {
     const std::string path = naming::join(split.origin, entry.path);
     out.image = {};
     out.fields = 0;
-    folder_.read(path, entry.size, out.bytes);
+    folder_.read_image(path, entry.size, out);
     if (entry.fields == 0) return;
     if (out.extras.empty()) out.extras.emplace_back();
     Input::Extra& labels = out.extras[out.fields++];
@@ -132,6 +132,7 @@ class YoloSource final : public Source {
   }
 
   TargetOptions own_targets() const override { return targets_; }
+  bool images_are_files() const override { return true; }
 
  private:
   void refuse_others(const ListOptions& options) const {

@@ -66,7 +66,7 @@ class FolderSource final : public Source {
     const std::string path = naming::join(split.origin, entry.path);
     out.image = {};
     out.fields = 0;
-    folder_.read(path, entry.size, out.bytes);
+    folder_.read_image(path, entry.size, out);
     if (entry.fields != 0) read_fields(path, split, entry, out);
   }
 
@@ -85,6 +85,7 @@ class FolderSource final : public Source {
   }
 
   bool folders_are_classes() const override { return true; }
+  bool images_are_files() const override { return archives_.empty(); }
 
  private:
   void refuse_empty(const Listing& listing) const {

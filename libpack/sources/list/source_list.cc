@@ -215,13 +215,14 @@ class ListSource final : public Source {
     out.image = {};
     out.fields = 0;
     if (base_) {
-      base_->read(std::string(without_time(entry.path)), entry.size, out.bytes);
+      base_->read_image(std::string(without_time(entry.path)), entry.size, out);
     } else {
       urls_.reader().read(entry.locator, out.bytes);
     }
     if (entry.fields != 0) read_fields(entry, out);
   }
 
+  bool images_are_files() const override { return !survey_->urls; }
   bool prefetch(const SplitListing& split, std::size_t i) const override {
     if (base_) return base_->prefetch(std::string(without_time(split.entries.path_of(i))));
     urls_.reader().prefetch(split.entries.facts(i).locator);

@@ -111,8 +111,8 @@ void print_rejects(const PackReport& report) {
   std::size_t shown = 0;
   for (const Reject& reject : report.rejects) {
     if (shown == kRejectsShown || ++by_reason[reject.reason] > kRejectsShownAlike) continue;
-    fmt::print(stderr, "rejected: {}: {}\n", printable_text(reject.path),
-               printable_text(reject.reason));
+    fmt::print(stderr, "rejected: {}: {} ({})\n", printable_text(reject.path),
+               printable_text(reject.reason), row_of(reject.code).finding);
     ++shown;
   }
   if (report.rejects.size() > shown) {

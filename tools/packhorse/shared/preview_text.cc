@@ -25,8 +25,9 @@ std::string reasons_text(const PackPreview& preview) {
                         printable_text(one.reason), printable_text(one.path));
   }
   for (const PackPreview::Reason& one : preview.rejects) {
-    text += fmt::format("  rejected {}, e.g. {}: {}\n", with_commas(one.count),
-                        printable_text(one.path), printable_text(one.reason));
+    text +=
+        fmt::format("  rejected {}, e.g. {}: {} ({})\n", with_commas(one.count),
+                    printable_text(one.path), printable_text(one.reason), row_of(one.code).finding);
   }
   if (preview.reject_reasons_left_out > 0)
     text += fmt::format("  rejected for {}: see --log FILE\n",
@@ -122,8 +123,9 @@ std::string targets_text(const PackPreview& preview) {
     if (count > 0) text += fmt::format("  with {}: {}\n", what, with_commas(count));
   if (targets.crowds > 0) text += fmt::format("  crowds: {}\n", with_commas(targets.crowds));
   for (const PackPreview::Reason& one : targets.problems)
-    text += fmt::format("  would reject {}, e.g. {}: {}\n", with_commas(one.count),
-                        printable_text(one.path), printable_text(one.reason));
+    text +=
+        fmt::format("  would reject {}, e.g. {}: {} ({})\n", with_commas(one.count),
+                    printable_text(one.path), printable_text(one.reason), row_of(one.code).finding);
   if (targets.problem_reasons_left_out > 0)
     text += fmt::format("  would reject some for {}\n",
                         count_text(targets.problem_reasons_left_out, "more reason"));

@@ -42,42 +42,45 @@ enum class Reason : std::uint8_t {
 
 struct ReasonRow {
   Reason reason;
-  std::string_view code;  ///< what programs go by: it stays the same
-  std::string_view text;  ///< the words, where nothing more is known
+  std::string_view code;     ///< what programs go by: it stays the same
+  std::string_view finding;  ///< the code of `packhorse check`, which explains it
+  std::string_view text;     ///< the words, where nothing more is known
 };
 
 /// All reasons, in the order of the enum; docs/packing.md has the same table.
 inline constexpr std::array kReasons = {
-    ReasonRow{Reason::kNone, "", ""},
-    ReasonRow{Reason::kEmptyFile, "empty-file", "empty file"},
-    ReasonRow{Reason::kNotAnImage, "not-an-image",
+    ReasonRow{Reason::kNone, "", "", ""},
+    ReasonRow{Reason::kEmptyFile, "empty-file", "PH101", "empty file"},
+    ReasonRow{Reason::kNotAnImage, "not-an-image", "PH102",
               "not an image: its first bytes are those of no supported kind"},
-    ReasonRow{Reason::kDamaged, "damaged", "damaged"},
-    ReasonRow{Reason::kUnsupported, "unsupported", "unsupported"},
-    ReasonRow{Reason::kSeveralPictures, "several-pictures", "unsupported: several pictures"},
-    ReasonRow{Reason::kNoColours, "no-colours", "unsupported: pixels that are no colours"},
-    ReasonRow{Reason::kFileTooLarge, "file-too-large",
+    ReasonRow{Reason::kDamaged, "damaged", "PH103", "damaged"},
+    ReasonRow{Reason::kUnsupported, "unsupported", "PH104", "unsupported"},
+    ReasonRow{Reason::kSeveralPictures, "several-pictures", "PH105",
+              "unsupported: several pictures"},
+    ReasonRow{Reason::kNoColours, "no-colours", "PH106", "unsupported: pixels that are no colours"},
+    ReasonRow{Reason::kFileTooLarge, "file-too-large", "PH107",
               "larger than 2 GiB, which no image is that can be read"},
-    ReasonRow{Reason::kTooManyPixels, "too-many-pixels", "too large"},
-    ReasonRow{Reason::kTooManyScanPixels, "too-many-scan-pixels", "too long to decode"},
-    ReasonRow{Reason::kTooManyDecodedBytes, "too-many-decoded-bytes", "too large to decode"},
-    ReasonRow{Reason::kNotThere, "not-there", "the file is not there"},
-    ReasonRow{Reason::kUnreadable, "unreadable", "unreadable"},
-    ReasonRow{Reason::kNotRegular, "not-a-regular-file", "not a regular file"},
-    ReasonRow{Reason::kBadPath, "bad-path", "its name is no path"},
-    ReasonRow{Reason::kTooDeep, "too-deep", "it lies in more than 200 folders"},
-    ReasonRow{Reason::kBadPlace, "bad-place", "it lies outside the file"},
-    ReasonRow{Reason::kRepeated, "repeated", "its key was there before"},
-    ReasonRow{Reason::kNoImage, "no-image", "no image among its members"},
-    ReasonRow{Reason::kBadRow, "bad-row", "its row says no sample"},
-    ReasonRow{Reason::kNoClassFolder, "no-class-folder", "not in a class folder"},
-    ReasonRow{Reason::kNoLabel, "no-label", "it has no label"},
-    ReasonRow{Reason::kBadLabel, "bad-label", "its label is no line of text"},
-    ReasonRow{Reason::kNoField, "no-field", "it has no field "},
-    ReasonRow{Reason::kFieldsTooLarge, "fields-too-large",
+    ReasonRow{Reason::kTooManyPixels, "too-many-pixels", "PH107", "too large"},
+    ReasonRow{Reason::kTooManyScanPixels, "too-many-scan-pixels", "PH107", "too long to decode"},
+    ReasonRow{Reason::kTooManyDecodedBytes, "too-many-decoded-bytes", "PH107",
+              "too large to decode"},
+    ReasonRow{Reason::kNotThere, "not-there", "PH108", "the file is not there"},
+    ReasonRow{Reason::kUnreadable, "unreadable", "PH108", "unreadable"},
+    ReasonRow{Reason::kNotRegular, "not-a-regular-file", "PH108", "not a regular file"},
+    ReasonRow{Reason::kBadPath, "bad-path", "PH109", "its name is no path"},
+    ReasonRow{Reason::kTooDeep, "too-deep", "PH109", "it lies in more than 200 folders"},
+    ReasonRow{Reason::kBadPlace, "bad-place", "PH109", "it lies outside the file"},
+    ReasonRow{Reason::kRepeated, "repeated", "PH110", "its key was there before"},
+    ReasonRow{Reason::kNoImage, "no-image", "PH111", "no image among its members"},
+    ReasonRow{Reason::kBadRow, "bad-row", "PH111", "its row says no sample"},
+    ReasonRow{Reason::kNoClassFolder, "no-class-folder", "PH401", "not in a class folder"},
+    ReasonRow{Reason::kNoLabel, "no-label", "PH401", "it has no label"},
+    ReasonRow{Reason::kBadLabel, "bad-label", "PH402", "its label is no line of text"},
+    ReasonRow{Reason::kNoField, "no-field", "PH410", "it has no field "},
+    ReasonRow{Reason::kFieldsTooLarge, "fields-too-large", "PH410",
               "its extra fields have more than 4 GiB together"},
-    ReasonRow{Reason::kNoAnnotation, "no-annotation", "no annotations"},
-    ReasonRow{Reason::kBadAnnotation, "bad-annotation", "its annotations cannot be right"},
+    ReasonRow{Reason::kNoAnnotation, "no-annotation", "PH602", "no annotations"},
+    ReasonRow{Reason::kBadAnnotation, "bad-annotation", "PH601", "its annotations cannot be right"},
 };
 
 constexpr const ReasonRow& row_of(Reason reason) {

@@ -48,8 +48,12 @@ double uncertainty(double failed, double n) {
   return kZ / (n + kZ2) * std::sqrt(share * (1 - share) * n + kZ2 / 4);
 }
 
+/// One line: advice may give several commands, a line each.
 std::string with_advice(const std::string& what, const std::string& advice) {
-  return spelled(advice.empty() ? what : what + "; " + advice);
+  std::string text = spelled(advice.empty() ? what : what + "; " + advice);
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
+    text.replace(at, std::min(text.find_first_not_of(" \n", at), text.size()) - at, "; ");
+  return text;
 }
 
 class Checker {

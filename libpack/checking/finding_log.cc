@@ -10,6 +10,9 @@ namespace packhorse {
 
 namespace {
 
+/// The source could not be read: nothing else was looked for, whatever is wanted.
+constexpr std::string_view kNothingRead = "PH001";
+
 bool begins_any(const std::vector<std::string>& beginnings, std::string_view code) {
   return std::ranges::any_of(beginnings, [&](const auto& one) { return code.starts_with(one); });
 }
@@ -26,16 +29,18 @@ FindingLog::FindingLog(const CheckOptions& options) : options_(options) {
 }
 
 bool FindingLog::wants(const CheckRule& rule) const {
+  if (rule.code == kNothingRead) return true;
   return (options_.select.empty() || begins_any(options_.select, rule.code)) &&
          !begins_any(options_.ignore, rule.code);
 }
 
 void FindingLog::add(const CheckRule& rule, std::string path, std::string detail) {
   if (!wants(rule)) return;
+  const bool may_go = rule.code != kNothingRead;
   for (const auto& [glob, codes] : options_.ignore_in)
-    if (begins_any(codes, rule.code) && matches_any({glob}, path)) return;
+    if (may_go && begins_any(codes, rule.code) && matches_any({glob}, path)) return;
   const std::scoped_lock lock(mutex_);
-  if (baseline_.contains(baseline_line(rule.code, path))) {
+  if (may_go && baseline_.contains(baseline_line(rule.code, path))) {
     ++known_;
     return;
   }

@@ -19,7 +19,7 @@ class FindingLog {
   /// `options` must outlive it. Opens the baseline: throws as that does.
   explicit FindingLog(const CheckOptions& options);
 
-  /// Whether findings of this rule are wanted.
+  /// Whether findings of this rule are wanted. That a source cannot be read at all always is.
   bool wants(const CheckRule& rule) const;
   void add(const CheckRule& rule, std::string path, std::string detail = {});
   void add(std::string_view code, std::string path, std::string detail = {}) {

@@ -685,10 +685,10 @@ def test_a_damaged_annotation_is_counted_listed_and_decides_as_a_damaged_image_d
     assert reject["path"].endswith("train-0.jpg") and words in reject["reason"]
     preview = pack(tmp_path / "source", tmp_path / "out", "--dry-run", *options).json["preview"]["targets"]
     (problem,) = preview["problems_by_reason"]
-    assert problem == {"reason": reject["reason"], "count": 1, "example": reject["path"], "code": "bad-annotation"}
+    assert problem == {"reason": reject["reason"], "count": 1, "example": reject["path"], "code": "bad-annotation", "finding": "PH601"}
     assert preview["rejected"] == 1 and reject["code"] == "bad-annotation"
     said = packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--dry-run", *options).out
-    assert f"  would reject 1, e.g. {reject['path']}: {reject['reason']}\n" in said
+    assert f"  would reject 1, e.g. {reject['path']}: {reject['reason']} (PH601)\n" in said
     assert "note: 1 rejected, 0 allowed: nothing would be published" in said
     allowed = pack(tmp_path / "source", tmp_path / "out", "--max-rejects=1", *options)
     assert allowed.code == DONE and allowed.json["rejected"] == 1

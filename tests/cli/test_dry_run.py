@@ -57,7 +57,7 @@ def test_rejects_are_shown_by_reason_and_what_they_lead_to_is_said(tmp_path):
         put(tmp_path / f"source/{name}/{name}.jpg", photo(1) + name.encode())
     result = run("pack", "source", "out", "--format", "wds", "--dry-run", cwd=tmp_path)
     assert result.code == DONE and result.err == "", result
-    assert "  rejected 9, e.g. 0.jpg: not in a class folder\n" in result.out
+    assert "  rejected 9, e.g. 0.jpg: not in a class folder (PH401)\n" in result.out
     assert "note: 9 rejected, 0 allowed: nothing would be published; " in result.out and "--labels FILE" in result.out
     assert "checked only when they are packed" in dry(tmp_path / "source", "--max-rejects", "9", cwd=tmp_path)
 

@@ -146,7 +146,7 @@ def test_the_list_of_rejects_is_part_of_what_is_verified(tmp_path):
 def test_a_split_that_cannot_be_looked_into_ends_the_run(packed, args):
     result = run_closed(lambda root: copy_tree(packed, root), "val", *args)
     assert result.code == FAILED and result.out == "", result
-    assert "cannot tell whether this is a split of the dataset: Permission denied" in result.err
+    assert re.search(r"cannot (tell whether this is a split of the dataset|list): Permission denied", result.err)
     assert "where: source/val" in result.err
 
 

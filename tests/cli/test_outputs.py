@@ -23,6 +23,7 @@ OUTPUTS = {
     "inspect --report": ("html", True, ["inspect", "set", "--report"]),
     "pack --log": ("jsonl", True, ["pack", "source", "none", "--format", "wds", "--dry-run", "--log"]),
     "index --log": ("jsonl", True, ["index", "set", "--out", "adopted", "--overwrite", "--log"]),
+    "check --write-baseline": ("txt", True, ["check", "source", "--write-baseline"]),
     "bench --metrics": ("prom", False, ["bench", "set", "--work", "read", "--min-seconds", "0", "--repeats", "1", "-q", "--metrics"]),
 }
 

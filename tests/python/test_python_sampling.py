@@ -424,7 +424,7 @@ def test_numbers_of_epochs_are_counted_from_0(packed):
         with pytest.raises(error, match="epoch"):
             reader.set_epoch(given)
     for wrong in ({"epoch": 2**64}, {"done": 2**64}, {"epoch": -1}):
-        with pytest.raises(UsageError, match="this is no state of a packhorse.Loader"):
+        with pytest.raises(UsageError, match="this is not a state of a packhorse.Loader"):
             reader.load_state_dict({**reader.state_dict(), **wrong})
     with pytest.raises(UsageError, match="the state is of other data"):
         reader.load_state_dict({**reader.state_dict(), "done": 8, "data": 3})

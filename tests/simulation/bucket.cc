@@ -159,7 +159,7 @@ Answer Bucket::list(const Request& request) const {
   }
   for (const std::string& folder : joined)
     text += fmt::format("<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", folder);
-  return {200, {}, "<ListBucketResult>" + text + "</ListBucketResult>"};
+  return {200, {}, "<ListBucketResult>" + text + "</ListBucketResult>", false};
 }
 
 Answer Bucket::list_uploads(const Request& request) const {
@@ -168,7 +168,7 @@ Answer Bucket::list_uploads(const Request& request) const {
     if (upload.key.starts_with(value_of(request.query, "prefix")))
       text += fmt::format("<Upload><Key>{}</Key><UploadId>{}</UploadId></Upload>", upload.key, id);
   }
-  return {200, {}, "<ListMultipartUploadsResult>" + text + "</ListMultipartUploadsResult>"};
+  return {200, {}, "<ListMultipartUploadsResult>" + text + "</ListMultipartUploadsResult>", false};
 }
 
 std::vector<std::string> Bucket::keys(std::string_view prefix) const {

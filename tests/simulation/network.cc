@@ -95,7 +95,7 @@ void Network::answer(std::uint32_t process, std::uint64_t number, std::uint64_t 
   int code = CURLE_OK;
   if (given.body.size() > 1 && given.status <= 299 &&
       faults_.happens(faults_.damage, faults_.once_in_requests)) {
-    if (chance.once_in(2)) {
+    if (chance.once_in(2) && given.is_checked) {
       say_("  a byte of the answer is damaged");
       given.body[chance.below(given.body.size())] ^= static_cast<char>(1 + chance.below(255));
     } else {

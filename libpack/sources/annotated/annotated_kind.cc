@@ -79,7 +79,7 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
     commands += (commands.empty() ? "" : ", or ") +
                 call({"pack", {path.native(), "OUT"}, {{"source_kind", std::string(name)}}});
   throw Error(ErrorKind::kUsage, "the folder has annotations in several notations", path,
-              "say which are meant, or give `targets=`: " + commands);
+              "say which are meant, or give `targets=`, beside your other options: " + commands);
 }
 
 std::vector<std::string> annotated_folders_in(const fs::path& path, const ListOptions& options) {

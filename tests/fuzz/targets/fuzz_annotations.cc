@@ -72,7 +72,7 @@ void exported(Bytes input) {
   for (const CocoFile::Image& image : coco.images()) {
     ImageInfo stored;
     stored.width = stored.height = 64;
-    fuzz::touch(exported_record(coco_record(coco, image), "1.jpg", stored, images.fractions));
+    fuzz::touch(exported_record(coco.record(image), "1.jpg", stored, images.fractions));
   }
   look_at(coco);
 }

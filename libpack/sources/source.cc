@@ -187,10 +187,6 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
   return listing;
 }
 
-}  // namespace
-
-namespace {
-
 std::unique_ptr<Source> with_kind(std::unique_ptr<Source> source, std::string_view kind) {
   source->opened_as = kind;
   return source;

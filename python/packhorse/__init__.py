@@ -22,9 +22,10 @@ from .augment import (
     RandomZoomOut,
 )
 from ._parquet import to_parquet
+from .batch import Batch, Mixed, TargetBatch, ViewsBatch
 from .dataset import Dataset
 from .errors import Error
-from .loader import Batch, Loader, Mixed, TargetBatch, ViewsBatch
+from .loader import Loader
 from .packing import check, copy, export_index, index, inspect, pack, unpack, verify
 from .pixel_steps import (
     AugMix,

@@ -237,6 +237,8 @@ def test_a_source_that_cannot_be_read_is_a_finding_with_the_advice_of_packing(tm
     assert list(report) == ["PH001"]
     for option in ("--select=PH5", "--ignore=PH001"):
         assert list(found(check(tmp_path, option))) == ["PH001"]  # or an unread source would be without faults
+    known = tmp_path.parent / "known.txt"
+    assert run("check", tmp_path, "--write-baseline", known).code == DAMAGE and not known.exists()
     assert "does not exist" in refused("check", tmp_path / "nowhere").err
 
 

@@ -169,7 +169,8 @@ class CommandCheck final : public program::Command {
       report = check(source_, options_, &progress, stop);
     }
     if (!page_.empty()) write_output(page_, as_bytes(check_page(source_, report)), stop);
-    if (!written_baseline_.empty() && !report.stopped) return write_baseline(report, stop);
+    if (!written_baseline_.empty() && !report.stopped && report.samples > 0)
+      return write_baseline(report, stop);
     fmt::print("{}", shown(report));
     if (report.stopped)
       throw Error(ErrorKind::kInterrupted, "stopped before everything was looked at", source_);

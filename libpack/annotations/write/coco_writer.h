@@ -7,11 +7,11 @@ namespace packhorse {
 
 /// Writes `images/[split]/...` and `annotations/instances[_split].json`.
 ///
-/// Where every sample has its record (coco_record.h), all is as it was in the source's file, and
-/// images have their names in it: nothing is lost but the order of the lists, which becomes that of
-/// the dataset. Else images and annotations get ids from 1, and what they say comes from the
-/// objects; VOC's flags become members of their names (coco_object.h). Categories are those of the
-/// source's file where the dataset keeps them, and else have ids from 1.
+/// Where every sample has its record (CocoFile::record()), all is as it was in the source's file,
+/// and images have their names in it: nothing is lost but the order of the lists, which becomes
+/// that of the dataset. Else images and annotations get ids from 1, and what they say comes from
+/// the objects; VOC's flags become members of their names (coco_object.h). Categories are those of
+/// the source's file where the dataset keeps them, and else have ids from 1.
 ///
 /// Memory: none that grows with the dataset; annotations wait in a file of their own.
 class CocoWriter final : public NotationWriter {

@@ -55,6 +55,20 @@ ScriptedServer::Script always(const ServerReply& answer) {
   return [answer](const ServerRequest&) { return answer; };
 }
 
+/// Requests are signed with these.
+struct KeysInEnvironment {
+  KeysInEnvironment() {
+    ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
+    ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  }
+  ~KeysInEnvironment() {
+    ::unsetenv("AWS_ACCESS_KEY_ID");
+    ::unsetenv("AWS_SECRET_ACCESS_KEY");
+  }
+  KeysInEnvironment(const KeysInEnvironment&) = delete;
+  KeysInEnvironment& operator=(const KeysInEnvironment&) = delete;
+};
+
 StorageOptions anonymous_at(const ScriptedServer& server) {
   StorageOptions options = few_retries();
   options.endpoint = server.url();
@@ -402,8 +416,7 @@ TEST_CASE("s3 store: a redirect to another region says so") {
 }
 
 TEST_CASE("s3 store: a bucket's region is found by what the storage says, once for all requests") {
-  ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
-  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  const KeysInEnvironment keys;
   for (const char* const status : {"301 Moved", "400 Bad Request"}) {
     ScriptedServer server([&](const ServerRequest& request) {
       const std::string seen = request.headers.at("authorization");
@@ -428,13 +441,10 @@ TEST_CASE("s3 store: a bucket's region is found by what the storage says, once f
     CHECK(test::kind_of_error([&] { read_five(*store); }) == ErrorKind::kIo);
     CHECK(server.count() <= 2);
   }
-  ::unsetenv("AWS_ACCESS_KEY_ID");
-  ::unsetenv("AWS_SECRET_ACCESS_KEY");
 }
 
 TEST_CASE("s3 store: whoever pays for requests says so, under the signature") {
-  ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
-  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  const KeysInEnvironment keys;
   ScriptedServer server([](const ServerRequest& request) { return serve(request, kContent); });
   StorageOptions options = anonymous_at(server);
   options.anonymous = false;
@@ -443,13 +453,10 @@ TEST_CASE("s3 store: whoever pays for requests says so, under the signature") {
   const ServerRequest seen = server.requests().at(0);
   CHECK(seen.headers.at("x-amz-request-payer") == "requester");
   CHECK(seen.headers.at("authorization").find("x-amz-request-payer") != std::string::npos);
-  ::unsetenv("AWS_ACCESS_KEY_ID");
-  ::unsetenv("AWS_SECRET_ACCESS_KEY");
 }
 
 TEST_CASE("s3 store: requests are signed, and signed anew once where credentials have expired") {
-  ::setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
-  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  const KeysInEnvironment keys;
   ScriptedServer server([](const ServerRequest& request) {
     return request.target.ends_with("/old") || request.number == 0
                ? reply("400 Bad Request", "<Error><Code>ExpiredToken</Code></Error>")
@@ -465,8 +472,6 @@ TEST_CASE("s3 store: requests are signed, and signed anew once where credentials
   CHECK(seen.find("/us-east-1/s3/aws4_request") != std::string::npos);
   CHECK(test::kind_of_error([&] { read_five(*store, "old"); }) == ErrorKind::kIo);
   CHECK(server.count() == 4);
-  ::unsetenv("AWS_ACCESS_KEY_ID");
-  ::unsetenv("AWS_SECRET_ACCESS_KEY");
 }
 
 TEST_CASE("storage options: have bounds") {

@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from . import _device, _pixels, _pytorch, _reader, _sampling
 from ._hooks import SampleHook, SampleTransform
@@ -24,9 +24,6 @@ from .targets import TargetRules, Targets, native_rules
 
 if TYPE_CHECKING:
     from typing import Unpack  # since Python 3.11
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 Augment = (
     _reader.RandomResizedCrop

@@ -84,7 +84,7 @@ def timm_a3(options, packed, seed):
 def dino(options, packed, seed):
     """The mean loss of each epoch of a small DINO (arXiv:2104.14294): two global crops and four local ones."""
     torch.manual_seed(seed)
-    files = Files(options, [500] * CLASSES)
+    files = Files(options, [250] * CLASSES)
     whole, local = {"size": SIDE, "scale": (0.4, 1)}, {"size": SIDE // 2, "scale": (0.05, 0.4)}
     if packed:
         p = packhorse

@@ -52,7 +52,7 @@ void sort_once(std::vector<std::int32_t>& labels) {
 }  // namespace
 
 ClassTable::ClassTable(const TablePlace& place)
-    : file_(LabelFile::texts(place.file, LabelColumns{{}, place.column, true})) {}
+    : file_(LabelFile::texts(place.file, LabelColumns{.label = place.column, .several = true})) {}
 
 void ClassTable::refuse(std::size_t text, const std::string& what,
                         const std::string& advice) const {

@@ -39,7 +39,9 @@ LabelFile open_captions(const TablePlace& place) {
   std::size_t next = 0;
   return LabelFile::texts(place.file, [&](LabelRow& row) {
     if (next == captions.size()) return false;
-    row = {std::move(captions[next].file_name), std::move(captions[next].text), next + 1};
+    row = {.path = std::move(captions[next].file_name),
+           .label = std::move(captions[next].text),
+           .line = next + 1};
     ++next;
     return true;
   });

@@ -130,8 +130,25 @@ void LabelFile::add_line(const LabelRow& row) {
   while (name.starts_with("./")) name.remove_prefix(2);
   if (name.empty() && !numbered_) refuse(row.line, "has no path", kLineAdvice);
   lines_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()),
-                    static_cast<std::uint32_t>(row.line), number_of(row.label, row.line)});
+                    static_cast<std::uint32_t>(row.line), number_of(row.label, row.line), kUnused,
+                    0, split_of(row)});
   text_ += name;
+}
+
+/// The place of a row's split in splits_.
+std::uint8_t LabelFile::split_of(const LabelRow& row) {
+  constexpr std::size_t kMostSplits = 100;
+  if (row.split.empty()) return 0;
+  const auto known = std::find(splits_.begin(), splits_.end(), row.split);
+  if (known != splits_.end()) return static_cast<std::uint8_t>(known - splits_.begin());
+  if (!naming::is_split_name(row.split) || splits_.size() == kMostSplits)
+    refuse(row.line,
+           naming::is_split_name(row.split)
+               ? "has more different splits than " + std::to_string(kMostSplits)
+               : "has the split '" + printable(row.split) + "', which cannot be a folder's name",
+           "if that column does not hold splits, give `split_column=none`");
+  splits_.push_back(row.split);
+  return static_cast<std::uint8_t>(splits_.size() - 1);
 }
 
 /// The place of a text in labels_.
@@ -234,12 +251,13 @@ void LabelFile::sort() {
     return order != 0 ? order < 0 : a.number < b.number;
   });
   for (std::size_t i = 1; i < lines_.size(); ++i) {
-    if (path_of(lines_[i]) != path_of(lines_[i - 1]) || lines_[i].label == lines_[i - 1].label)
-      continue;
+    const bool labels = lines_[i].label != lines_[i - 1].label;
+    if (path_of(lines_[i]) != path_of(lines_[i - 1])) continue;
+    if (!labels && lines_[i].split == lines_[i - 1].split) continue;
     throw Error(ErrorKind::kUsage,
                 "lines " + std::to_string(lines_[i - 1].number) + " and " +
                     std::to_string(lines_[i].number) + " of the labels file give '" +
-                    printable(path_of(lines_[i])) + "' different labels",
+                    printable(path_of(lines_[i])) + "' different " + (labels ? "labels" : "splits"),
                 path_, "keep only the right one");
   }
   const auto same = [this](const Line& a, const Line& b) { return path_of(a) == path_of(b); };
@@ -275,7 +293,9 @@ bool LabelFile::says_otherwise(const Line& line, std::span<const std::string> na
   if (!any_unused_) return false;
   for (const std::string& name : names) {
     const Line* const other = find(name);
-    if (other == nullptr || other->rank != kUnused || other->label == line.label) continue;
+    if (other == nullptr || other->rank != kUnused ||
+        (other->label == line.label && other->split == line.split))
+      continue;
     problem = {Reason::kBadLabel, "lines " + std::to_string(std::min(line.number, other->number)) +
                                       " and " +
                                       std::to_string(std::max(line.number, other->number)) +
@@ -285,14 +305,15 @@ bool LabelFile::says_otherwise(const Line& line, std::span<const std::string> na
   return false;
 }
 
-std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
-                                            Problem& problem) const {
+std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names, Problem& problem,
+                                            std::size_t* split) const {
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     const Line* line = find(names[rank]);
     if (line == nullptr) continue;
     if (line->rank < rank) break;  // it names another image better
     if (rank == 0 || line->images < 2) {
       if (says_otherwise(*line, names.subspan(rank + 1), problem)) return std::nullopt;
+      if (split != nullptr) *split = line->split;
       return line->label;
     }
     problem = {Reason::kBadLabel,

@@ -1,10 +1,12 @@
 #include "labels/label_names.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_map>
 
 #include "base/printable.h"
+#include "labels/label_text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -67,8 +69,14 @@ std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(
   return std::nullopt;
 }
 
+bool is_missing_value(std::string_view cell) {
+  constexpr std::array<std::string_view, 11> kMissing = {"NaN", "nan", "None", "NULL", "null", "NA",
+                                                         "N/A", "n/a", "<NA>", "#N/A", "#NA"};
+  return std::find(kMissing.begin(), kMissing.end(), cell) != kMissing.end();
+}
+
 std::optional<std::string> note_sparse(std::size_t classes, std::size_t occurring) {
-  if (2 * occurring >= classes) return std::nullopt;
+  if (occurring >= classes) return std::nullopt;
   return "the labels are integers up to " + std::to_string(classes - 1) + ", so there are " +
          std::to_string(classes) + " classes, of which " + std::to_string(occurring) + " occur";
 }
@@ -188,10 +196,47 @@ void LabelNames::refuse_lookalikes() const {
               file_of(later), kLookalikeAdvice);
 }
 
+void LabelNames::refuse_missing() const {
+  for (const auto& [text, known] : labels_) {
+    if (known.line == 0 || !is_missing_value(text)) continue;
+    throw Error(ErrorKind::kUsage,
+                "the label '" + text + "'" + place_of(known, known) +
+                    " may be a class, or say that there is no label",
+                file_of(known),
+                "give the image a label, or take its line out; if it is a class, list all classes: "
+                "`classes=FILE`");
+  }
+}
+
+/// Refuses "cat|dog" where "cat" or "dog" is a label, too.
+void LabelNames::refuse_lists() const {
+  for (const auto& [text, known] : labels_) {
+    const std::size_t first = text.find_first_of("|;,");
+    if (known.line == 0 || first == std::string::npos) continue;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(text[first], at), text.size());
+      const std::string part(trimmed(std::string_view(text).substr(at, end - at)));
+      at = end + 1;
+      const auto single = labels_.find(part);
+      if (single == labels_.end()) continue;
+      throw Error(ErrorKind::kUsage,
+                  "the label '" + printable(text) + "'" + place_of(known, single->second) +
+                      " may be one class, or several: '" + printable(part) + "'" +
+                      place_of(single->second, known) + " is a label, too",
+                  file_of(known),
+                  "several classes of an image are targets: `targets=classes:" +
+                      printable(file_of(known).native()) +
+                      "`; if it is one class, list all classes: `classes=FILE`");
+    }
+  }
+}
+
 void LabelNames::finish() {
   if (pinned_) return;
+  refuse_missing();
   refuse_several_kinds();
   if (all_integers()) return keep_integers();
+  refuse_lists();
   number_names();
   refuse_lookalikes();
 }

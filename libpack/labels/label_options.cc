@@ -37,6 +37,7 @@ void LabelOptions::validate() const {
   }
   if (files.empty() && !label_column.empty()) unused("`label_column=`");
   if (files.empty() && !path_column.empty()) unused("`path_column=`");
+  if (files.empty() && !split_column.empty()) unused("`split_column=`");
   if (files.empty() && !ids.empty()) unused("`label_ids=`");
   if (files.contains("") && files.size() > 1)
     refuse("there is a file for the whole source, and another for a split");

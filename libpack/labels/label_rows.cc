@@ -76,6 +76,13 @@ bool is_json_name(const fs::path& path) {
   return lower_case(path.extension().string()) == ".jsonl";
 }
 
+/// What is called .json has an object a line, too, or is one value over all its lines.
+bool begins_with_object(int fd, const fs::path& path) {
+  Row row;
+  std::vector<JsonMember> members;
+  return RowReader(fd, path, kLines).next(row) && json_members(row.cells[0], members).empty();
+}
+
 }  // namespace
 
 LabelRows::LabelRows(fs::path path, LabelColumns columns)
@@ -94,6 +101,11 @@ void LabelRows::refuse(std::uint64_t line, const std::string& what) const {
 
 LabelRows::Syntax LabelRows::find_syntax() {
   if (is_json_name(path_)) return Syntax::kJson;
+  if (lower_case(path_.extension().string()) == ".json") {
+    if (begins_with_object(fd_.get(), path_)) return Syntax::kJson;
+    throw Error(ErrorKind::kUsage, "the labels file is a JSON document, and no table", path_,
+                "write a CSV file, or an object with path and label in each line");
+  }
   if (const auto found = find_separator(fd_.get(), path_)) {
     cells_syntax_ = *found;
     return Syntax::kCells;
@@ -161,6 +173,8 @@ bool LabelRows::next(LabelRow& out) {
   if (columns_.one_line) out.label = in_one_line(std::move(out.label));
   if (out.path.empty() || (out.label.empty() && !columns_.several))
     refuse(row_.line, out.path.empty() ? "has no path" : "has no label");
+  if (split_at_) out.split = trimmed(cells_[*split_at_]);
+  if (split_at_ && out.split.empty()) refuse(row_.line, "has no split");
   if (prediction_) take_prediction(out);
   return true;
 }
@@ -266,7 +280,11 @@ std::string LabelRows::description() const {
   if (numbered()) return "a label a line";
   const auto named = [&](std::size_t at) {
     if (syntax_ == Syntax::kJson)
-      return "'" + printable(at == 0 ? columns_.path : columns_.label) + "'";
+      return "'" +
+             printable(at == 0   ? columns_.path
+                       : at == 1 ? columns_.label
+                                 : columns_.split) +
+             "'";
     return header_ ? "'" + printable(header_cells_[at]) + "'" : std::to_string(at + 1);
   };
   std::string text(syntax_ == Syntax::kCells || syntax_ == Syntax::kJson ? name_of(cells_syntax_)
@@ -274,9 +292,23 @@ std::string LabelRows::description() const {
   if (syntax_ != Syntax::kJson)
     text += std::string(header_ ? ", a header, " : ", no header, ") + columns_text(width_);
   text += ": the path is " + named(path_at_);
-  return text + (takes_all_others() ? ", all others are classes"
-                                    : (columns_.several ? ", the text is " : ", the label is ") +
-                                          named(label_at_));
+  if (takes_all_others()) return text + ", all others are classes";
+  text += (columns_.several ? ", the text is " : ", the label is ") + named(label_at_);
+  if (split_at_) text += ", the split is " + named(*split_at_);
+  return text + (columns_.several ? "" : unused_columns());
+}
+
+/// "; not used: 'width', 'height'", or "".
+std::string LabelRows::unused_columns() const {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  std::size_t unused = 0;
+  for (std::size_t c = 0; c < header_cells_.size(); ++c) {
+    if (c == path_at_ || c == label_at_ || split_at_ == c || header_cells_[c].empty()) continue;
+    if (++unused > kShown) continue;
+    text += (unused == 1 ? "; not used: '" : ", '") + printable(header_cells_[c]) + "'";
+  }
+  return text + (unused > kShown ? " and " + std::to_string(unused - kShown) + " more" : "");
 }
 
 void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
@@ -351,6 +383,21 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   path_at_ = path;
   label_at_ = label;
   prediction_ = header_ && !columns_.several && lower_case(first[label]) == "predictionstring";
+  choose_split(first);
+}
+
+void LabelRows::choose_split(const std::vector<std::string>& first) {
+  if (columns_.split == LabelColumns::kNoSplits) return;
+  if (!columns_.split.empty()) {
+    split_at_ = column(first, columns_.split);
+  } else if (header_) {
+    const auto is_split = [](const std::string& cell) { return lower_case(cell) == "split"; };
+    const auto found = std::find_if(first.begin(), first.end(), is_split);
+    if (found != first.end()) split_at_ = static_cast<std::size_t>(found - first.begin());
+  }
+  if (!split_at_ || (*split_at_ != path_at_ && *split_at_ != label_at_)) return;
+  if (columns_.split.empty()) return split_at_.reset();
+  refuse(row_.line, "has one column for two things: its path, its label and its split must differ");
 }
 
 /// Kaggle's ImageNet: "n03995372 85 1 499 272", a class and a box, once or more for one image.
@@ -383,6 +430,10 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     };
     choose(columns_.path, kPathNames);
     choose(columns_.label, kLabelNames);
+    const auto is_split = [](const std::string& name) { return lower_case(name) == "split"; };
+    if (columns_.split.empty() && std::any_of(names.begin(), names.end(), is_split))
+      columns_.split = "split";
+    if (!columns_.split.empty() && columns_.split != LabelColumns::kNoSplits) split_at_ = 2;
   }
   const auto text = [&](const std::string& column, bool integer, const char* what) {
     const auto found = std::find_if(
@@ -402,6 +453,7 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
   out.path = text(columns_.path, false, "path");
   out.label = trimmed(text(columns_.label, true, "label"));
   if (out.label.empty() && !columns_.several) refuse(row.line, "has no label");
+  if (split_at_) out.split = trimmed(text(columns_.split, false, "split"));
 }
 
 bool has_label_columns(const fs::path& file, std::string_view path, std::string_view label) {

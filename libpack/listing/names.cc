@@ -168,6 +168,17 @@ bool is_split_name(std::string_view name) {
          name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+void sort_splits(std::vector<std::string>& names) {
+  const auto rank = [](const std::string& name) {
+    constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
+                                                        "test"};
+    return std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin();
+  };
+  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return std::pair(rank(a), a) < std::pair(rank(b), b);
+  });
+}
+
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes) {
   std::unordered_map<std::string, std::int64_t> labels;
   for (const std::string& name : classes) {

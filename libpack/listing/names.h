@@ -84,6 +84,8 @@ bool is_too_deep(std::string_view path);
 /// Whether a split may have this name. Splits become folders of the dataset: letters, digits, '.',
 /// '_' and '-', up to 64; not dataset.json, which makes a folder a dataset.
 bool is_split_name(std::string_view name);
+/// train, val and test first, in this order, then the others in byte order.
+void sort_splits(std::vector<std::string>& names);
 
 /// name -> label
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes);

@@ -262,17 +262,26 @@ class ClassDoubts {
 }  // namespace
 
 void doubt_given_labels(Listing& listing, const Layout& layout, const ListOptions& options) {
-  const std::vector<Layout::Root>& roots = layout.roots;
-  const auto train = std::find_if(roots.begin(), roots.end(),
-                                  [](const auto& root) { return root.split == "train"; });
-  if (train == roots.end() || !train->given || !options.classes.empty()) return;
+  const bool by_table = layout.roots.size() != listing.splits.size();
+  if (by_table) {
+    std::vector<std::string> names;
+    for (const SplitListing& split : listing.splits) names.push_back(split.split);
+    refuse_unclear_splits(names, options.labels.files.empty()
+                                     ? std::filesystem::path()
+                                     : options.labels.files.begin()->second);
+  }
+  const auto train = std::find_if(listing.splits.begin(), listing.splits.end(),
+                                  [](const SplitListing& split) { return split.split == "train"; });
+  if (train == listing.splits.end() || !options.classes.empty()) return;
+  const auto place = static_cast<std::size_t>(train - listing.splits.begin());
+  if (!by_table && !layout.roots[place].given) return;
   const auto used_in = [&](const SplitListing& split) {
     std::set<std::string> used;
     for (std::size_t i = 0; i < split.entries.size(); ++i)
       used.insert(listing.classes[static_cast<std::size_t>(split.entries.label_of(i))]);
     return used;
   };
-  const auto trained = used_in(listing.splits[static_cast<std::size_t>(train - roots.begin())]);
+  const auto trained = used_in(*train);
   for (const SplitListing& split : listing.splits) {
     const auto used = used_in(split);
     Names other;

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "base/printable.h"
+#include "labels/label_names.h"
+#include "labels/text_file.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse {
 
@@ -207,6 +213,29 @@ bool is_images_folder(std::string_view name) {
 std::string split_named(std::string_view folder) {
   const Parsed parsed = parse(folder);
   return parsed.unknown ? std::string() : role_of(parsed).split;
+}
+
+void refuse_unclear_splits(const std::vector<std::string>& names,
+                           const std::filesystem::path& table) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kUsage, "the column of the splits has " + what, table,
+                "write each split in one way, in all rows");
+  };
+  std::map<std::string, std::string> known;
+  for (const std::string& name : names) {
+    if (is_missing_value(name)) refuse("'" + printable(name) + "', which is an empty cell");
+    std::string meaning = split_named(name);  // "train2017" for "Train2017"
+    if (meaning.empty()) {
+      meaning = case_folded(name);
+    } else {
+      std::copy_if(name.begin(), name.end(), std::back_inserter(meaning),
+                   [](char c) { return c >= '0' && c <= '9'; });
+    }
+    const auto [other, is_new] = known.emplace(meaning, name);
+    if (!is_new)
+      refuse("'" + printable(other->second) + "' and '" + printable(name) +
+             "', which stand for one split");
+  }
 }
 
 }  // namespace packhorse

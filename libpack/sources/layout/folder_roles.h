@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +31,11 @@ std::vector<FolderRole> roles_of(const std::vector<std::string>& folders);
 /// The split that a folder name of kind kSplit stands for ("train" for "Training"); empty for other
 /// names.
 std::string split_named(std::string_view folder);
+
+/// Refuses splits that a table names when two of them stand for one split, and what an empty cell
+/// becomes elsewhere: Error(kUsage).
+void refuse_unclear_splits(const std::vector<std::string>& names,
+                           const std::filesystem::path& table);
 
 /// Whether a folder of that name alone is of kind kImages.
 bool is_images_folder(std::string_view name);

@@ -672,3 +672,10 @@ def test_a_json_document_is_no_table(text, tmp_path):
     source = source_of(tmp_path / "source", "a.jpg")
     words = refusal(source, tmp_path / "out", "--labels", put(tmp_path / "labels.json", text))
     assert "the labels file is a JSON document, and no table" in words
+
+
+def test_metadata_beside_images_may_have_splits(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    put(source / "metadata.csv", TABLE.replace("image", "file_name"))
+    proved(source, tmp_path / "out")
+    assert classes_of(tmp_path / "out/test") == {"b.jpg": "dog"}

@@ -133,20 +133,30 @@ def test_damages_are_judged_by_packhorse_and_by_others(tmp_path):
     assert ours.split(" | ")[1:4] == ["24", "all", "all"] and theirs.split(" | ")[1:3] == ["py-lmdb", "24"]
 
 
-@pytest.mark.skipif(not (BIN / "packhorse-train").exists(), reason="packhorse-train is not part of this build")
-def test_the_accuracies_of_both_trainers_are_compared(tmp_path):
+@pytest.fixture(scope="module", name="cifar")
+def cifar_fixture(tmp_path_factory):
+    """Ten classes of plain pictures, in the folders of CIFAR-10."""
     from PIL import Image
 
+    root = tmp_path_factory.mktemp("cifar")
     for split, count in (("train", 256), ("test", 20)):
         for number in range(count):
-            folder = tmp_path / f"cifar/{split}/class{number % 2}"
+            folder = root / f"{split}/class{number % 10}"
             folder.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (32, 32), (200 * (number % 2), number % 256, 90)).save(folder / f"{number}.png")
-    page = tmp_path / "page.md"
-    page.write_text((ROOT / "docs/measured/accuracy.md").read_text())
-    (head,), _ = written("accuracy", page, "accuracy", tmp_path / "cifar", "--epochs", 1, "--repeats", 2)
-    assert head == ["top-1", "seed 0", "seed 1", "mean", "deviation", "a run"]
-    assert re.search(r"^\| packhorse-train \| .*\n\| the loop \| ", page.read_text(), re.M)
+            Image.new("RGB", (32, 32), (20 * (number % 10), number % 256, 90)).save(folder / f"{number}.png")
+    return root
+
+
+@pytest.mark.parametrize("study", ["trainer", "timm", "dino", "tail"])
+def test_what_is_learnt_with_packhorse_and_without_it_is_compared(study, cifar, tmp_path):
+    if study == "trainer" and not (BIN / "packhorse-train").exists():
+        pytest.skip("packhorse-train is not part of this build")
+    if study != "trainer":
+        pytest.importorskip("timm")
+    page = shutil.copy(ROOT / "docs/measured/accuracy.md", tmp_path / "page.md")
+    (new,), (old,) = written("accuracy", page, f"accuracy {study}", study, cifar, "--epochs", 1, "--repeats", 2)
+    assert new == old[: len(new)]
+    assert re.search(r"^- .*standard error .*: (no measurable difference|\*\*A DIFFERENCE\*\*)$", page.read_text(), re.M)
 
 
 JPEG = """

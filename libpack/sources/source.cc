@@ -93,15 +93,18 @@ bool is_voc(const TargetOptions& targets) {
   return targets.notation == TargetOptions::Notation::kVoc;
 }
 
+/// Whether there are targets beside objects whose classes may be given.
+bool names_other_classes(const TargetOptions& given) {
+  return given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
+}
+
 /// Refuses classes of objects that people cannot tell apart, unless --target-classes lists them.
 void check_classes(const SampleTargets& objects, const TargetOptions& given) {
   const std::vector<std::string> classes = objects.target().classes;
   if (std::ranges::find(classes, "") != classes.end())
     throw Error(ErrorKind::kUsage, "a class of the objects has an empty name", {},
                 "name it in the annotations");
-  const bool of_masks =
-      given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
-  if (!given.classes.empty() && (given.names_object_classes() || !of_masks)) {
+  if (!given.classes.empty() && (given.names_object_classes() || !names_other_classes(given))) {
     if (given.classes == classes) return;
     throw Error(ErrorKind::kUsage,
                 "the annotations name the classes of their objects themselves, and "
@@ -168,7 +171,8 @@ bool say_classes(const TargetOptions& wanted) {
   return wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
 }
 
-/// Lists a source that knows itself which objects are in its images.
+/// Lists a source that knows itself which objects are in its images. Classes that are given without
+/// `targets=` are those of these objects.
 Listing list_with_own_targets(Source& source, const ListOptions& options) {
   const TargetOptions& given = options.targets;
   const bool fits = !given.has_objects() ||
@@ -182,7 +186,11 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
     if (!given.has(own.kind)) wanted.extras.push_back(own);
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
-  attach(open_objects(source.own_targets(), source, options, listing), listing);
+  TargetOptions own = source.own_targets();
+  if (own.classes.empty() && own.names_object_classes() &&
+      (given.has_objects() || !names_other_classes(given)))
+    own.classes = given.classes;
+  attach(open_objects(std::move(own), source, options, listing), listing);
   attach(extras, wanted, listing);
   return listing;
 }
@@ -245,6 +253,12 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
 Listing list_source(Source& source, const ListOptions& options) {
   const TargetOptions::Notation own = source.own_targets().notation;
   if (own != TargetOptions::Notation::kNone) return list_with_own_targets(source, options);
+  if (const TargetOptions& given = options.targets;
+      !given.has_objects() && !given.classes.empty() && !names_other_classes(given))
+    throw Error(ErrorKind::kUsage,
+                "`target_classes=` names the classes of objects, and the source comes without "
+                "annotations of objects",
+                {}, "leave it out, or say where the annotations are: `targets=`");
   if (options.targets.empty()) {
     Listing listing = source.list(options);
     keep_targets(source, listing);

@@ -7,6 +7,7 @@
 #include "annotations/sample_targets.h"
 #include "base/choices.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -91,6 +92,37 @@ void attach(std::shared_ptr<SampleTargets> targets, Listing& listing) {
 
 bool is_voc(const TargetOptions& targets) {
   return targets.notation == TargetOptions::Notation::kVoc;
+}
+
+/// A path without its last extension.
+std::string_view stem_of(std::string_view path) {
+  const std::size_t name = path.size() - naming::last_name(path).size();
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos || dot <= name ? path : path.substr(0, dot);
+}
+
+/// Refuses images that would share a file of annotations, 1.xml of 1.jpg and 1.png: it is about one
+/// of them, and the other may be its mask.
+void refuse_shared_annotations(const Listing& listing, const TargetOptions& targets) {
+  if (targets.notation != TargetOptions::Notation::kVoc &&
+      targets.notation != TargetOptions::Notation::kYolo)
+    return;
+  for (const SplitListing& split : listing.splits) {
+    const EntryTable& entries = split.entries;
+    std::vector<std::pair<std::uint64_t, std::size_t>> stems;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (entries.facts(i).fields != 0)
+        stems.emplace_back(xxh3(as_bytes(stem_of(entries.path_of(i)))), i);
+    std::ranges::sort(stems);
+    const auto same = std::ranges::adjacent_find(stems, {}, [](auto& one) { return one.first; });
+    if (same == stems.end()) continue;
+    throw Error(
+        ErrorKind::kUsage,
+        "two images would get the same annotations: " +
+            naming::quoted({naming::join(split.origin, entries.path_of(same->second)),
+                            naming::join(split.origin, entries.path_of(next(same)->second))}),
+        {}, "leave one of them out: `exclude=GLOB`");
+  }
 }
 
 /// Whether there are targets beside objects whose classes may be given.
@@ -187,6 +219,7 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
   TargetOptions own = source.own_targets();
+  refuse_shared_annotations(listing, own);
   if (own.classes.empty() && own.names_object_classes() &&
       (given.has_objects() || !names_other_classes(given)))
     own.classes = given.classes;
@@ -276,6 +309,7 @@ Listing list_source(Source& source, const ListOptions& options) {
   }
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
+  if (source.folders_are_classes()) refuse_shared_annotations(listing, wanted);
   if (is_voc(wanted)) objects = open_objects(wanted, source, options, listing);
   if (objects) attach(std::move(objects), listing);
   attach(extras, wanted, listing);

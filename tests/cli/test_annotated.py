@@ -861,3 +861,15 @@ def test_masks_with_annotations_of_their_images_are_no_images_of_voc(tmp_path):
             made.image(source / folder / f"{i}.png")
             made.text(source / f"xmls/{i}.xml", made.voc_text())
         refused(source, tmp_path / "out", "next: ")
+
+
+@pytest.mark.parametrize("kind", ["voc", "yolo"])
+def test_two_images_of_one_annotation_are_refused(tmp_path, kind):
+    """One of them may be the other's mask."""
+    source = tmp_path / "source"
+    made.voc(source, sets=()) if kind == "voc" else made.yolo(source)
+    first = min(path for path in source.rglob("*.jpg"))
+    made.image(first.with_suffix(".png"))
+    message = refused(source, tmp_path / "out", "two images would get the same annotations")
+    assert first.name in message and first.with_suffix(".png").name in message
+    assert pack(source, tmp_path / "out", "--exclude=*.png").code == DONE

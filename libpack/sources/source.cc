@@ -103,25 +103,28 @@ std::string_view stem_of(std::string_view path) {
 
 /// Refuses images that would share a file of annotations, 1.xml of 1.jpg and 1.png: it is about one
 /// of them, and the other may be its mask.
-void refuse_shared_annotations(const Listing& listing, const TargetOptions& targets) {
+void refuse_shared_annotations(const Listing& listing, const TargetOptions& targets,
+                               const std::vector<std::string>& excluded) {
   if (targets.notation != TargetOptions::Notation::kVoc &&
       targets.notation != TargetOptions::Notation::kYolo)
     return;
   for (const SplitListing& split : listing.splits) {
-    const EntryTable& entries = split.entries;
+    const auto path_of = [&](std::size_t i) {  // which globs are matched against
+      return naming::join(split.split, split.entries.path_of(i));
+    };
     std::vector<std::pair<std::uint64_t, std::size_t>> stems;
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      if (entries.facts(i).fields != 0)
-        stems.emplace_back(xxh3(as_bytes(stem_of(entries.path_of(i)))), i);
+    for (std::size_t i = 0; i < split.entries.size(); ++i) {
+      const std::string path = path_of(i);
+      if (split.entries.facts(i).fields != 0 && !matches_any(excluded, path))
+        stems.emplace_back(xxh3(as_bytes(stem_of(path))), i);
+    }
     std::ranges::sort(stems);
     const auto same = std::ranges::adjacent_find(stems, {}, [](auto& one) { return one.first; });
     if (same == stems.end()) continue;
-    throw Error(
-        ErrorKind::kUsage,
-        "two images would get the same annotations: " +
-            naming::quoted({naming::join(split.origin, entries.path_of(same->second)),
-                            naming::join(split.origin, entries.path_of(next(same)->second))}),
-        {}, "leave one of them out: `exclude=GLOB`");
+    throw Error(ErrorKind::kUsage,
+                "two images would get the same annotations: " +
+                    naming::quoted({path_of(same->second), path_of(std::next(same)->second)}),
+                {}, "leave one of them out: `exclude=GLOB`");
   }
 }
 
@@ -219,7 +222,7 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
   TargetOptions own = source.own_targets();
-  refuse_shared_annotations(listing, own);
+  refuse_shared_annotations(listing, own, options.exclude);
   if (own.classes.empty() && own.names_object_classes() &&
       (given.has_objects() || !names_other_classes(given)))
     own.classes = given.classes;
@@ -309,7 +312,7 @@ Listing list_source(Source& source, const ListOptions& options) {
   }
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
-  if (source.folders_are_classes()) refuse_shared_annotations(listing, wanted);
+  if (source.folders_are_classes()) refuse_shared_annotations(listing, wanted, options.exclude);
   if (is_voc(wanted)) objects = open_objects(wanted, source, options, listing);
   if (objects) attach(std::move(objects), listing);
   attach(extras, wanted, listing);

@@ -142,7 +142,7 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
         if (!category->is_string())
           throw Error(ErrorKind::kUsage,
                       fmt::format("line {}: the categories of the objects are numbers", line), file,
-                      "name them, a name a line: `targets=hf:FILE` `target_classes=FILE`");
+                      "name them, a name a line, the first for 0: `target_classes=FILE`");
         names.insert(category->get<std::string>());
       }
       return true;
@@ -151,7 +151,7 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
   if (names.empty())
     throw Error(ErrorKind::kUsage, "no object has a category",
                 files.empty() ? fs::path() : files.front(),
-                "give `targets=hf:FILE` `target_classes=FILE`, a name a line");
+                "name them, a name a line: `target_classes=FILE`");
   return {names.begin(), names.end()};
 }
 

@@ -142,7 +142,7 @@ void SampleTargets::read_exports() {
   std::set<std::string> names;
   for (const auto& [split, place] : options_.files) {
     ExportedImages& images = exports_[split];
-    images = read_export(notation, place, options_.classes);
+    images = read_export(notation, place, options_);
     for (std::string& name : images.class_names()) names.insert(std::move(name));
     for (const ExportedImages::Image& image : images.images())
       if (problem.empty() && !image.problems().empty())
@@ -292,7 +292,10 @@ void SampleTargets::keep_heads(Listing& listing) const {
 /// What was found of a file's images, in all splits that it is for.
 struct SampleTargets::Use {
   explicit Use(const Split& file_of) : split(file_of), there(file_of.file->images().size()) {}
-  std::string file() const { return printable(naming::last_name(split.file->path().native())); }
+  std::string file() const {
+    const std::filesystem::path& path = split.file->path();
+    return printable((path.has_filename() ? path : path.parent_path()).filename().native());
+  }
 
   const Split& split;
   std::vector<bool> there;         ///< the file's images

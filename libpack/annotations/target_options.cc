@@ -174,12 +174,23 @@ void TargetOptions::add_extra(ExtraTarget extra, std::size_t colon) {
   extras.push_back(std::move(extra));
 }
 
+std::string TargetOptions::with_choice(std::string_view choice) const {
+  std::string text;
+  for (const auto& [split, place] : files) {
+    std::error_code code;
+    const std::string& file = place.native();
+    const bool has_choice = !std::filesystem::exists(place, code);
+    text += (text.empty() ? "" : " ") +
+            opt("targets", (split.empty() ? "" : split + '=') + std::string(name()) + ':' +
+                               file.substr(0, has_choice ? file.rfind(':') : file.npos) + ':' +
+                               std::string(choice));
+  }
+  return text;
+}
+
 void TargetOptions::validate() const {
-  const bool for_extras = has(ExtraTarget::Kind::kClasses) || has(ExtraTarget::Kind::kMask);
   if (notation == Notation::kNone && keypoints != 0)
     refuse("it is missing, but its key points are given", "give it, or leave them out");
-  if (notation == Notation::kNone && !classes.empty() && !for_extras)
-    refuse("it is missing, but its classes are given", "give it, or leave them out");
   if (!names_object_classes() && has(ExtraTarget::Kind::kClasses) &&
       has(ExtraTarget::Kind::kMask) && !classes.empty())
     refuse("`target_classes=` could be those of the masks or of the images",

@@ -7,6 +7,7 @@
 #include "annotations/sample_targets.h"
 #include "base/choices.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -93,15 +94,52 @@ bool is_voc(const TargetOptions& targets) {
   return targets.notation == TargetOptions::Notation::kVoc;
 }
 
+/// A path without its last extension.
+std::string_view stem_of(std::string_view path) {
+  const std::size_t name = path.size() - naming::last_name(path).size();
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos || dot <= name ? path : path.substr(0, dot);
+}
+
+/// Refuses images that would share a file of annotations, 1.xml of 1.jpg and 1.png: it is about one
+/// of them, and the other may be its mask.
+void refuse_shared_annotations(const Listing& listing, const TargetOptions& targets,
+                               const std::vector<std::string>& excluded) {
+  if (targets.notation != TargetOptions::Notation::kVoc &&
+      targets.notation != TargetOptions::Notation::kYolo)
+    return;
+  for (const SplitListing& split : listing.splits) {
+    const auto path_of = [&](std::size_t i) {  // which globs are matched against
+      return naming::join(split.split, split.entries.path_of(i));
+    };
+    std::vector<std::pair<std::uint64_t, std::size_t>> stems;
+    for (std::size_t i = 0; i < split.entries.size(); ++i) {
+      const std::string path = path_of(i);
+      if (split.entries.facts(i).fields != 0 && !matches_any(excluded, path))
+        stems.emplace_back(xxh3(as_bytes(stem_of(path))), i);
+    }
+    std::ranges::sort(stems);
+    const auto same = std::ranges::adjacent_find(stems, {}, [](auto& one) { return one.first; });
+    if (same == stems.end()) continue;
+    throw Error(ErrorKind::kUsage,
+                "two images would get the same annotations: " +
+                    naming::quoted({path_of(same->second), path_of(std::next(same)->second)}),
+                {}, "leave one of them out: `exclude=GLOB`");
+  }
+}
+
+/// Whether there are targets beside objects whose classes may be given.
+bool names_other_classes(const TargetOptions& given) {
+  return given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
+}
+
 /// Refuses classes of objects that people cannot tell apart, unless --target-classes lists them.
 void check_classes(const SampleTargets& objects, const TargetOptions& given) {
   const std::vector<std::string> classes = objects.target().classes;
   if (std::ranges::find(classes, "") != classes.end())
     throw Error(ErrorKind::kUsage, "a class of the objects has an empty name", {},
                 "name it in the annotations");
-  const bool of_masks =
-      given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
-  if (!given.classes.empty() && (given.names_object_classes() || !of_masks)) {
+  if (!given.classes.empty() && (given.names_object_classes() || !names_other_classes(given))) {
     if (given.classes == classes) return;
     throw Error(ErrorKind::kUsage,
                 "the annotations name the classes of their objects themselves, and "
@@ -168,7 +206,8 @@ bool say_classes(const TargetOptions& wanted) {
   return wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
 }
 
-/// Lists a source that knows itself which objects are in its images.
+/// Lists a source that knows itself which objects are in its images. Classes that are given without
+/// `targets=` are those of these objects.
 Listing list_with_own_targets(Source& source, const ListOptions& options) {
   const TargetOptions& given = options.targets;
   const bool fits = !given.has_objects() ||
@@ -182,7 +221,12 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
     if (!given.has(own.kind)) wanted.extras.push_back(own);
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
-  attach(open_objects(source.own_targets(), source, options, listing), listing);
+  TargetOptions own = source.own_targets();
+  refuse_shared_annotations(listing, own, options.exclude);
+  if (own.classes.empty() && own.names_object_classes() &&
+      (given.has_objects() || !names_other_classes(given)))
+    own.classes = given.classes;
+  attach(open_objects(std::move(own), source, options, listing), listing);
   attach(extras, wanted, listing);
   return listing;
 }
@@ -245,6 +289,12 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
 Listing list_source(Source& source, const ListOptions& options) {
   const TargetOptions::Notation own = source.own_targets().notation;
   if (own != TargetOptions::Notation::kNone) return list_with_own_targets(source, options);
+  if (const TargetOptions& given = options.targets;
+      !given.has_objects() && !given.classes.empty() && !names_other_classes(given))
+    throw Error(ErrorKind::kUsage,
+                "`target_classes=` names the classes of objects, and the source comes without "
+                "annotations of objects",
+                {}, "leave it out, or say where the annotations are: `targets=`");
   if (options.targets.empty()) {
     Listing listing = source.list(options);
     keep_targets(source, listing);
@@ -262,6 +312,7 @@ Listing list_source(Source& source, const ListOptions& options) {
   }
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
+  if (source.folders_are_classes()) refuse_shared_annotations(listing, wanted, options.exclude);
   if (is_voc(wanted)) objects = open_objects(wanted, source, options, listing);
   if (objects) attach(std::move(objects), listing);
   attach(extras, wanted, listing);

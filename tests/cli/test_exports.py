@@ -597,3 +597,62 @@ def test_files_that_are_cut_anywhere_are_refused_or_rejected(tmp_path, kind):
         assert result.code in (DONE, USAGE, DAMAGE), result
         if result.code == DONE:
             assert kind in ("table", "via", "dota", "kitti"), "a line may be cut off whole"
+
+
+def options_in(message, before):
+    """The options that a message names behind some words, until the next sentence."""
+    return [shlex.split(one) for one in re.search(re.escape(before) + r" (--.*)", message)[1].split(", or ")]
+
+
+def test_a_choice_is_named_for_the_files_of_all_splits(tmp_path):
+    regions = [exports.via_region(made.CLASSES[label], *box) for label, box in made.BOXES]
+    for one in regions:
+        one["region_attributes"]["colour"] = "red"
+    for split in ("train", "val"):
+        exports.via(tmp_path / "source" / split, [f"{split}-{i}.jpg" for i in range(2)], regions=regions)
+    message = refused(tmp_path / "source", tmp_path / "out", "several attributes of the regions may be their class")
+    first = options_in(message, "say which is:")[0]
+    packed(tmp_path / "source", tmp_path / "out", *first)
+    for split in ("train", "val"):
+        check(tmp_path / "out" / split)
+
+
+def test_several_files_of_splits_are_refused_with_a_command_that_works(tmp_path):
+    for split in ("train", "val"):
+        names = [f"{split}-{i}.jpg" for i in range(2)]
+        for file in ("a.csv", "b.csv"):
+            exports.table(tmp_path / "source" / split, names, file=file)
+    made.image(tmp_path / "source/test/9.jpg")
+    message = refused(tmp_path / "source", tmp_path / "out", "there are several for the same images: a.csv and b.csv")
+    command = shlex.split(re.search(r"packhorse (pack .*?);", message)[1])
+    packhorse(*[str(tmp_path / "out") if word == "OUT" else word for word in command], "--format=wds")
+    for split in ("train", "val"):
+        check(tmp_path / "out" / split)
+
+
+def number_via(root):
+    exports.via(root, regions=[{"shape_attributes": exports.via_region("x", *box)["shape_attributes"], "region_attributes": {}} for _, box in made.BOXES])
+
+
+@pytest.mark.parametrize(
+    "write, words, names",
+    [
+        (number_via, "no region has an attribute that would name its class", ["thing"]),
+        (lambda root: exports.table(root, row=lambda name, label, *box: f"{name},{WIDTH},{HEIGHT},{made.CLASSES.index(label)},{','.join(map(str, box))}"),
+         "the classes of the table are numbers", made.CLASSES),
+    ],
+)
+def test_classes_that_annotations_do_not_name_are_given_alone(tmp_path, write, words, names):
+    write(tmp_path / "source")
+    message = refused(tmp_path / "source", tmp_path / "out", words)
+    assert message.rstrip().endswith("--target-classes FILE")
+    made.text(tmp_path / "names.txt", "\n".join(names) + "\n")
+    packed(tmp_path / "source", tmp_path / "out", f"--target-classes={tmp_path}/names.txt")
+    assert json.loads((tmp_path / "out/dataset.json").read_text())["targets"][0]["classes"] == names
+    packhorse("inspect", tmp_path / "out", "--verify=full", "--against", tmp_path / "source", f"--target-classes={tmp_path}/names.txt")
+
+
+def test_images_without_a_file_of_labelme_name_the_folder(tmp_path):
+    exports.labelme(tmp_path / "source")
+    made.image(tmp_path / "source/3.jpg")
+    assert "no annotations: source has no image of that name" in rejected(tmp_path / "source", tmp_path / "out")

@@ -185,8 +185,8 @@ bool is_export_file(const ExportNotation& notation, const fs::path& file) try {
 }
 
 ExportedImages read_export(const ExportNotation& notation, const fs::path& place,
-                           const std::vector<std::string>& classes) {
-  ExportFile file{place, {}, {}, {}, classes};
+                           const TargetOptions& options) {
+  ExportFile file{place, {}, {}, {}, options};
   ExportedImages out;
   std::error_code code;
   if (const std::size_t colon = place.native().rfind(':');

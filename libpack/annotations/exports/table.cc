@@ -329,7 +329,7 @@ class BoxTable {
                                     const std::vector<std::string>& readings) const {
     std::vector<std::string> options;
     for (const std::string& reading : readings)
-      options.push_back(opt("targets", "table:" + file_.path.native() + ':' + reading));
+      options.push_back(file_.options.with_choice(reading));
     throw Error(ErrorKind::kUsage, what, file_.path,
                 fmt::format("say which it is: {}", fmt::join(options, ", or ")));
   }
@@ -377,10 +377,10 @@ class BoxTable {
   }
 
   void number_classes() {
-    if (!columns_.label && file_.classes.size() != 1)
+    if (!columns_.label && file_.classes().size() != 1)
       throw Error(ErrorKind::kUsage, "no column of the table names the class of a box", file_.path,
                   "call it class, or name the one class: " + opt("target_classes", "FILE"));
-    const auto& classes = file_.classes;
+    const auto& classes = file_.classes();
     number_labels_ = columns_.label && boxes_ > 0 && number_labels_ &&
                      std::ranges::none_of(classes, is_whole_text);
     if (number_labels_ && classes.empty())
@@ -421,13 +421,13 @@ class BoxTable {
     object.bottom = form_.form == BoxForm::kCorners ? b[3] : object.top + b[3];
     for (const auto& [at, flag] : columns_.flags)
       if (row.cells[at] == "1" || lower_case(row.cells[at]) == "true") object.flags |= flag;
-    if (!columns_.label) return out_.add(image, file_.classes.front(), object, name);
+    if (!columns_.label) return out_.add(image, file_.classes().front(), object, name);
     const std::string& label = row.cells[*columns_.label];
     if (!number_labels_) return out_.add(image, label, object, name);
     const std::size_t number = std::stoul(label);
-    if (number >= file_.classes.size())
+    if (number >= file_.classes().size())
       return image.problem(name, "its class " + label + " has no name");
-    out_.add(image, file_.classes[number], object, name);
+    out_.add(image, file_.classes()[number], object, name);
   }
 
   void take_size(const Row& row, ExportedImages::Image& image, const std::string& name) const {

@@ -94,8 +94,8 @@ class ViaReader {
     const std::string attribute = class_attribute();
     for (const ViaRegion& region : regions_) {
       const auto found = region.attributes.find(attribute);
-      if (attribute.empty() && file_.classes.size() == 1) {
-        out_.add(*region.image, file_.classes.front(), region.object, region.name);
+      if (attribute.empty() && file_.classes().size() == 1) {
+        out_.add(*region.image, file_.classes().front(), region.object, region.name);
       } else if (found == region.attributes.end()) {
         region.image->problem(
             region.name, "it has no class: its attribute '" + printable(attribute) + "' is empty");
@@ -113,14 +113,13 @@ class ViaReader {
     if (!file_.choice.empty()) return file_.choice;
     if (names_.size() == 1) return *names_.begin();
     if (names_.empty()) {
-      if (regions_.empty() || file_.classes.size() == 1) return {};
+      if (regions_.empty() || file_.classes().size() == 1) return {};
       throw Error(ErrorKind::kUsage, "no region has an attribute that would name its class",
                   file_.path, "name the one class: " + opt("target_classes", "FILE"));
     }
     std::string options;
     for (const std::string& name : names_ | std::views::take(kMostAttributesTold))
-      options += (options.empty() ? "" : ", or ") +
-                 opt("targets", "via:" + file_.path.native() + ':' + name);
+      options += (options.empty() ? "" : ", or ") + file_.options.with_choice(name);
     throw Error(ErrorKind::kUsage, "several attributes of the regions may be their class",
                 file_.path, "say which is: " + options);
   }

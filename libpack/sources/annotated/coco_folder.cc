@@ -259,9 +259,9 @@ class CocoFolder final : public AnnotatedFolder {
       listing.notes.push_back("not read: " + naming::quoted(captions) +
                               "; captions are packed with " + opt("targets", "caption:FILE"));
     if (!others.empty())
-      listing.notes.push_back("not read: " + naming::quoted(others) +
-                              "; objects with key points are packed with " +
-                              opt("targets", "coco:FILE") + " and such a file");
+      listing.notes.push_back("not read: " + naming::quoted(others) + "; instead of the others, " +
+                              opt("targets", "coco:FILE") +
+                              " reads such a file, of instances or of key points");
   }
 
   /// Notes that folders around images are not packed as classes.

@@ -163,14 +163,21 @@ class ExportFolder final : public AnnotatedFolder {
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    const Place& first = found_.places.front();
-    const std::pair<std::string, std::string> meant = {
-        "targets", (first.split.empty() ? "" : first.split + '=') + std::string(targets_.name()) +
-                       ':' + (root() / first.file).native()};
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the folder has {}, but {}", notation_.title, printable(what)), root(),
-                "say which are meant: " + call({"pack", {root().native(), "OUT"}, {meant}}) +
-                    "; `source_kind=folder` packs images alone");
+    CommandCall command{"pack", {root().native(), "OUT"}, {}};
+    std::map<std::string, const Place*> firsts;
+    for (const Place& place : found_.places) firsts.emplace(place.split, &place);
+    std::string folders;
+    for (const auto& [split, place] : firsts) {
+      const std::string head = split.empty() ? "" : split + '=';
+      command.options.emplace_back(
+          "targets", head + std::string(targets_.name()) + ':' + (root() / place->file).native());
+      if (!split.empty()) folders += (folders.empty() ? "" : ",") + head + place->folder;
+    }
+    if (!folders.empty()) command.options.emplace_back("split_folders", folders);
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("the folder has {}, but {}", notation_.title, printable(what)), root(),
+        "say which are meant: " + call(command) + "; `source_kind=folder` packs images alone");
   }
 
   const ExportNotation& notation_;

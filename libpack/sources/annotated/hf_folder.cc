@@ -82,7 +82,8 @@ class HfFolder final : public AnnotatedFolder {
     }
     std::vector<fs::path> files;
     for (const auto& [split, file] : targets_.files) files.push_back(file);
-    targets_.classes = hf_class_names(files);
+    targets_.classes =
+        options.targets.classes.empty() ? hf_class_names(files) : options.targets.classes;
     Listing listing = folder_->list(inside);
     for (const std::string& folder : found_.without)
       listing.notes.push_back("'" + printable(folder) +

@@ -104,6 +104,8 @@ std::optional<VocPlaces> places_in(const fs::path& path, FolderLook& look) {
     }
     if (holds.xml) an_xml = holds.an_xml;
     if (holds.images && holds.xml) both.push_back(folder);
+    // Masks lie beside the images, which are elsewhere.
+    if (holds.images && !holds.xml && is_beside_images(folder)) return std::nullopt;
     if (holds.images && !holds.xml) images.push_back(folder);
     if (holds.images || !holds.xml) continue;
     found.xml = folder;
@@ -210,7 +212,6 @@ class VocFolder final : public AnnotatedFolder {
     if (!others_.empty())
       listing.notes.push_back(
           fmt::format("not read as splits: {} in {}", naming::quoted(others_), kSets));
-    targets_.classes = options.targets.classes;
     listing.detected = told();
     return listing;
   }

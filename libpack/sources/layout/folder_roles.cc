@@ -210,6 +210,11 @@ bool is_images_folder(std::string_view name) {
   return !parsed.unknown && role_of(parsed).kind == Kind::kImages;
 }
 
+bool is_beside_images(std::string_view name) {
+  const Parsed parsed = parse(name);
+  return !parsed.unknown && parsed.beside;
+}
+
 std::string split_named(std::string_view folder) {
   const Parsed parsed = parse(folder);
   return parsed.unknown ? std::string() : role_of(parsed).split;

@@ -40,6 +40,9 @@ void refuse_unclear_splits(const std::vector<std::string>& names,
 /// Whether a folder of that name alone is of kind kImages.
 bool is_images_folder(std::string_view name);
 
+/// Whether a folder of that name alone is of kind kBeside.
+bool is_beside_images(std::string_view name);
+
 /// The splits that a word of the name equals, or begins or ends with: "train" for "mytrain" and
 /// "train_clean", "val" for "valley"; "" for a word of kUnclearSplit. Only a guess, meant for names
 /// that would all be classes unless this speaks against it.

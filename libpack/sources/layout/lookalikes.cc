@@ -244,6 +244,7 @@ class FolderCompanions {
     std::size_t image = 0, file = 0;  ///< the first, by their entries
     std::string before, after;        ///< of the file's name
     bool bare = false;                ///< the image's name is the key alone
+    bool alike = true;                ///< all files have these words, and not other numbers in them
     std::uint64_t count = 0;
   };
   /// By the words of the image and the file.
@@ -302,7 +303,10 @@ class FolderCompanions {
       return std::string(word.before) + '*' + without_numbers(word.after);
     };
     Found& one = found_[{image.first.bare() ? "" : affix(image.first), affix(file.first)}];
-    if (one.count++ > 0) return;
+    if (one.count++ > 0) {
+      one.alike = one.alike && one.before == file.first.before && one.after == file.first.after;
+      return;
+    }
     one.image = first_ + image.second;
     one.file = first_ + file.second;
     one.before = file.first.before;
@@ -536,34 +540,49 @@ std::vector<std::string> renderings(const SourceContents& contents, const Layout
 }
 
 std::optional<Companions> companions_in(const SourceContents& contents, const Layout& layout) {
+  std::set<const Layout::Root*>
+      with_classes;  // images that lie elsewhere in them are none of these
+  const auto visit_images = [&](const auto& visit) {
+    by_directory(contents.images,
+                 [&](std::string_view directory, std::size_t first, std::size_t last) {
+                   std::string_view below;
+                   const std::string path = naming::join(directory, "x");
+                   const Layout::Root* root = layout.root_of(path, below);
+                   if (root == nullptr || root->given) return;
+                   visit(*root, !root->class_of(below).empty(), directory, first, last);
+                 });
+  };
+  visit_images(
+      [&](const Layout::Root& root, bool in_class, std::string_view, std::size_t, std::size_t) {
+        if (in_class) with_classes.insert(&root);
+      });
   struct Sum {
     Companions companions;
     bool many = false;  ///< of half of the images of a folder
   };
   std::map<std::pair<std::string, std::string>, Sum> all;  // by the words
-  by_directory(
-      contents.images, [&](std::string_view directory, std::size_t first, std::size_t last) {
-        std::string_view below;
-        const std::string path = naming::join(directory, "x");
-        const Layout::Root* root = layout.root_of(path, below);
-        if (root == nullptr || root->given || root->class_of(below).empty()) return;
-        const FolderCompanions here(contents, first, last);
-        for (const auto& [words, found] : here.found()) {
-          if (!comes_with(contents, found)) continue;
-          Sum& one = all[words];
-          if (one.companions.count == 0) {
-            const auto name = [&](std::size_t i) {
-              return std::string(naming::last_name(contents.images.path_of(i)));
-            };
-            one.companions = {
-                std::string(directory), name(found.image),
-                name(found.file),       found.bare ? found.before + "{stem}" + found.after : "",
-                glob_of(found),         0};
-          }
-          one.companions.count += found.count;
-          one.many = one.many || 3 * found.count >= here.files();
-        }
-      });
+  visit_images([&](const Layout::Root& root, bool in_class, std::string_view directory,
+                   std::size_t first, std::size_t last) {
+    if (!in_class && with_classes.contains(&root)) return;
+    const FolderCompanions here(contents, first, last);
+    for (const auto& [words, found] : here.found()) {
+      if (!comes_with(contents, found)) continue;
+      Sum& one = all[words];
+      std::string place = found.before + "{stem}" + found.after;
+      if (!found.bare || !found.alike) place.clear();
+      if (one.companions.count == 0) {
+        const auto name = [&](std::size_t i) {
+          return std::string(naming::last_name(contents.images.path_of(i)));
+        };
+        one.companions = {std::string(directory), name(found.image), name(found.file),
+                          std::move(place),       glob_of(found),    0};
+      } else if (place != one.companions.place) {
+        one.companions.place.clear();
+      }
+      one.companions.count += found.count;
+      one.many = one.many || 3 * found.count >= here.files();
+    }
+  });
   const Companions* most = nullptr;
   for (const auto& [words, one] : all) {
     const bool few = one.companions.place.empty() || !one.many;

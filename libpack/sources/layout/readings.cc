@@ -481,7 +481,8 @@ class Readings {
   void try_fields() {
     if (const auto found = companions_in(contents_, layout_)) {
       if (!found->place.empty())
-        take_field(field_name(found->file), {join(place_of_base(), "{dir}/" + found->place)});
+        take_field(field_name(found->file), {join(place_of_base(), "{dir}/" + found->place),
+                                             "{split}/{dir}/" + found->place});
       try_excluding({found->glob}, false);
     }
     const Layout::Root& root = layout_.roots.front();

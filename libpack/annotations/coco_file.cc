@@ -89,7 +89,7 @@ void CocoFile::read() {
 
 void CocoFile::refuse(const std::string& what) const {
   throw Error(ErrorKind::kUsage, "not an annotation file of COCO: " + what, path_,
-              "correct it, or give a file of instances or key points");
+              "correct it, or give a file of instances or keypoints");
 }
 
 void CocoFile::read_categories(std::string_view array) {
@@ -100,7 +100,7 @@ void CocoFile::read_categories(std::string_view array) {
     classes_.push_back(std::move(category.name));
     if (category.keypoints.empty()) continue;
     if (!keypoint_names_.empty() && keypoint_names_ != category.keypoints)
-      refuse("its categories have different key points");
+      refuse("its categories have different keypoints");
     keypoint_names_ = std::move(category.keypoints);
   }
   labels_by_id_.index_characters();

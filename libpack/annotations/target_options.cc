@@ -41,7 +41,7 @@ const NotationName& notation_of(std::string_view word) {
   for (const NotationName& one : kNotations) {
     if (one.name == word) return one;
   }
-  refuse("'" + std::string(word) + "' is no notation",
+  refuse("'" + std::string(word) + "' is not a notation of annotations",
          "give coco:FILE, coco-records:FILE, hf:FILE, yolo, yolo:data.yaml, voc, labelme:FOLDER, "
          "cvat:FILE, table:FILE, label-studio:FILE, via:FILE, dota:FOLDER, kitti:FOLDER, "
          "createml:FILE, classes:FILE, caption:FIELD or mask:FIELD; for one split alone "

@@ -119,7 +119,7 @@ void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
 void refuse_copied(const DatasetDirectory& dataset, const std::string& file) {
   throw Error(ErrorKind::kCorrupt, "the file is not the one that the manifest names",
               dataset.path() / file,
-              "`inspect(verify=full)` says what is wrong, `repair()` mends it");
+              "`inspect(verify=full)` says what is wrong, `repair()` replaces it");
 }
 
 }  // namespace packhorse

@@ -36,8 +36,8 @@ constexpr std::uint64_t kLeastRowBytes = 60;  // of an index: docs/formats/index
 constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
 
 constexpr const char* kWhatIsADataset =
-    "give the directory that `packhorse pack` wrote; for shards of another writer, one that "
-    "`packhorse index` has made a dataset";
+    "give the directory that `packhorse pack` wrote; shards of other tools become a dataset by "
+    "`packhorse index SHARDS`";
 
 fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
@@ -45,7 +45,8 @@ fs::path checked(const fs::path& path) {
   if (open_remote(path))
     throw Error(
         ErrorKind::kNotFound, "not a dataset: there is no dataset.json below the URL", path,
-        "give the URL of what `packhorse pack` wrote; of its splits one, such as URL/train");
+        "give the URL of a dataset that `packhorse pack` wrote, or of one of its splits, such as "
+        "URL/train");
   if (!fs::exists(path, code))
     throw Error(ErrorKind::kNotFound, "the dataset does not exist", path, "check the path");
   if (path.native().ends_with(".partial") || fs::exists(path / "receipts", code)) {

@@ -102,8 +102,9 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
     std::string names;
     for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
     throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
-                (names.empty() ? "it has none; leave out `fields=`" : "it has: " + names) +
-                    "; where its files lie in another folder, name that: " +
+                (names.empty() ? "leave out `fields=`: no image has a field beside it"
+                               : "choose from its fields: " + names) +
+                    "; if the files are in another folder, give " +
                     opt("field_from", name + "=FOLDER"));
   }
   return sorted_fields(wanted, where);

@@ -28,8 +28,8 @@ class NotedSource {
     if (found != manifest.targets.end()) target_ = *found;
     field_ = place_of(target_.name);
     if (field_ == kNoField)
-      throw Error(ErrorKind::kUsage, "the dataset has no objects, which a notation would say", path,
-                  "unpack it as a folder, or pack it with `targets=`");
+      throw Error(ErrorKind::kUsage, "the dataset has no objects to write", path,
+                  "unpack it as a folder, or pack the source with `targets=`");
     text_ = place_of(target_.text);
     told_by_text_ = target_.text == "json" && text_ != kNoField;
     for (std::size_t shard = 0; told_by_text_ && shard < dataset_.shards(); ++shard) {

@@ -260,7 +260,6 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   const std::string_view by_options = named.empty() ? kind_by_options(path, options, look) : named;
   const std::string_view wanted =
       by_options.empty() ? annotated_kind(path, options, look) : by_options;
-  std::string kinds;
   std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {
     // A folder is a source whatever it holds, so what holds none that can be read is told before.
@@ -274,7 +273,6 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
             "leave it out, or give `source_kind=webdataset`");
       return with_kind(kind.open(path), kind.name);
     }
-    kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
     names.emplace_back(kind.name);
   }
   if (!wanted.empty()) {
@@ -283,7 +281,10 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   }
   const std::string adopted = advice_to_adopt(path);
   throw Error(ErrorKind::kUnsupported, "packhorse cannot read the source", path,
-              adopted.empty() ? "give one of these: " + kinds : adopted);
+              adopted.empty() ? "give a folder of images, an archive, a list (.csv, .tsv, .jsonl), "
+                                "shards, arrays (.npy, .npz), a data.yaml or a packed dataset "
+                                "(docs/sources.md)"
+                              : adopted);
 }
 
 Listing list_source(Source& source, const ListOptions& options) {

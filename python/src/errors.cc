@@ -83,7 +83,8 @@ std::string shell_text(const CommandCall& call) {
 }  // namespace
 
 std::string keyword_text(std::string_view name, std::string_view value) {
-  return std::string(name) + "=" + (value == "true" ? "True" : literal(value));
+  const std::string given = value == "true" ? "True" : value == "false" ? "False" : literal(value);
+  return std::string(name) + "=" + given;
 }
 
 std::string call_text(const CommandCall& call) {

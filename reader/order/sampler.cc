@@ -65,7 +65,7 @@ double number_in(std::span<const std::byte> field) {
   double value = 0;
   const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (code != std::errc() || end != number.data() + number.size())
-    throw Error(ErrorKind::kUsage, "its field of weights is no number");
+    throw Error(ErrorKind::kUsage, "its field of weights is not a number");
   return value;
 }
 
@@ -74,7 +74,7 @@ std::vector<double> weights_in_field(const Dataset& dataset, const std::string& 
   const auto found = std::ranges::find(fields, name);
   if (found == fields.end()) {
     const std::string others = fields.empty() ? "" : ", or a field; " + choice_advice(name, fields);
-    refuse_draws("weights are in no field '" + name + "'",
+    refuse_draws("there is no field '" + name + "' with weights",
                  "give `weights=balanced` or `weights=sqrt`" + others);
   }
   const auto field = static_cast<std::size_t>(found - fields.begin());

@@ -169,13 +169,13 @@ SHAPE = {"label": "cat", "points": [[1, 1], [9, 9]], "shape_type": "rectangle"}
         ({**SHAPE, "shape_type": "circle"}, "shape 1: a shape of the type 'circle' is neither a polygon nor a rectangle"),
         ({**SHAPE, "shape_type": "linestrip"}, "a shape of the type 'linestrip'"),
         ({**SHAPE, "shape_type": "mask"}, "a shape of the type 'mask'"),
-        ({**SHAPE, "shape_type": 7}, "shape_type is no text"),
+        ({**SHAPE, "shape_type": 7}, "shape_type is not a text"),
         ({**SHAPE, "points": [[1, 1]]}, "a rectangle has 1 points"),
         ({**SHAPE, "points": [[1, 1], [1, 9]]}, "its box has no area"),
         ({**SHAPE, "points": [[1, 1], [109, 9]]}, "is beyond the image"),
         ({**SHAPE, "shape_type": "polygon"}, "a polygon of 2 points"),
         ({**SHAPE, "points": [[1, 1, 1], [2, 2]]}, "a point is not x and y"),
-        ({**SHAPE, "points": "x"}, "its points is no list"),
+        ({**SHAPE, "points": "x"}, "its points is not a list"),
         ({**SHAPE, "label": ""}, "it has no class"),
         ({"points": []}, "it has no label"),
     ],
@@ -228,7 +228,7 @@ BOX = 'label="cat" xtl="10" ytl="20" xbr="30" ybr="40"'
         ('<polyline label="cat" points="1,1;2,2"/>', "polyline 1: it is neither a box, a polygon nor a mask"),
         ('<ellipse label="cat" cx="9" cy="9" rx="2" ry="2"/>', "ellipse 1: it is neither"),
         ('<skeleton label="cat"><points label="1" points="1,1"/></skeleton>', "skeleton 1: it is neither"),
-        ('<box label="cat" xtl="x" ytl="20" xbr="30" ybr="60"/>', "its xtl is no number"),
+        ('<box label="cat" xtl="x" ytl="20" xbr="30" ybr="60"/>', "its xtl is not a number"),
         ('<box label="cat" xtl="30" ytl="20" xbr="10" ybr="60"/>', "its box has no area"),
         ('<box xtl="10" ytl="20" xbr="30" ybr="60"/>', "it has no class"),
         (f'<box {BOX} rotation="45"/><box label="cat" xtl="0" ytl="0" xbr="30" ybr="30" rotation="45"/>', "is beyond the image"),
@@ -236,7 +236,7 @@ BOX = 'label="cat" xtl="10" ytl="20" xbr="30" ybr="40"'
         ('<mask label="cat" rle="0, 4" left="99" top="0" width="2" height="2"/>', "its mask is empty, or beyond the image"),
         ('<mask label="cat" rle="0, 5" left="0" top="0" width="2" height="2"/>', "its runs are more than its mask has pixels"),
         ('<mask label="cat" rle="0, 3" left="0" top="0" width="2" height="2"/>', "its runs are fewer than its mask has pixels"),
-        ('<mask label="cat" rle="a" left="0" top="0" width="2" height="2"/>', "its rle is no list of numbers"),
+        ('<mask label="cat" rle="a" left="0" top="0" width="2" height="2"/>', "its rle is not a list of numbers"),
     ],
 )
 def test_a_shape_of_cvat_that_is_no_object_rejects_its_image(tmp_path, shapes, words):
@@ -274,7 +274,7 @@ def test_cvat_turns_boxes_draws_masks_and_keeps_attributes(tmp_path):
     head = "<task><labels><label><name>ant</name></label><label><name>indoor</name><type>tag</type></label></labels></task>"
     exports.cvat(tmp_path / "source", ["1.jpg"], shapes=shapes, head=head)
     result = packed(tmp_path / "source", tmp_path / "out")
-    assert "not read, since they are no objects: 1 tags of images" in result.json["notes"]
+    assert "not read, because they are not objects: 1 tags of images" in result.json["notes"]
     sample = objects.of_tar(tmp_path / "out/shard-000000.tar")[0]
     columns = objects.parse(sample["objects"])
     numpy.testing.assert_allclose(columns["outlines"], [[30, 20], [30, 40], [10, 40], [10, 20]])
@@ -440,7 +440,7 @@ def value(**more):
         ([region(image_rotation=90)], "it is for the image turned in Label Studio"),
         ([region(value=value(rectanglelabels=["cat", "dog"]))], "it has 2 classes"),
         ([region(type="rectangle", value={k: v for k, v in value().items() if k != "rectanglelabels"})], "it has no class"),
-        ([region(value=value(x="1"))], "its x is no number"),
+        ([region(value=value(x="1"))], "its x is not a number"),
         ([region(value=value(x=90))], "is beyond the image"),
         ([region(original_width=None)], "it has no original_width"),
         ([region(original_width=99)], "its size: it is 99 x 80, and elsewhere 100 x 80"),
@@ -459,7 +459,7 @@ def test_label_studio_has_polygons_turned_boxes_and_classes_apart(tmp_path):
     choice = {"id": "c", "type": "choices", "value": {"choices": ["indoor"]}}
     exports.label_studio(tmp_path / "source", ["1.jpg"], regions=[polygon, turned, *apart, choice], address="/data/upload/7/")
     result = packed(tmp_path / "source", tmp_path / "out")
-    assert "not read, since they are no objects: 1 results of the type 'choices'" in result.json["notes"]
+    assert "not read, because they are not objects: 1 results of the type 'choices'" in result.json["notes"]
     [columns] = columns_of(tmp_path / "out")
     numpy.testing.assert_allclose(columns["boxes"], [[10, 20, 30, 60], [30, 20, 50, 40], [10, 20, 30, 60]], atol=1e-4)
     numpy.testing.assert_allclose(columns["outlines"][3:], [[50, 20], [50, 40], [30, 40], [30, 20]], atol=1e-9)
@@ -482,7 +482,7 @@ def test_tasks_that_are_not_done_once_are_rejected(tmp_path, change, words):
     assert words in rejected(tmp_path / "source", tmp_path / "out")
 
 
-@pytest.mark.parametrize("data, words", [({"image": "x.txt"}, "its data names no images"), ({"a": "1.jpg", "b": "2.jpg"}, "its data names several images"), ([], "its data is no JSON object")])
+@pytest.mark.parametrize("data, words", [({"image": "x.txt"}, "its data names no images"), ({"a": "1.jpg", "b": "2.jpg"}, "its data names several images"), ([], "its data is not a JSON object")])
 def test_a_task_must_name_one_image(tmp_path, data, words):
     exports.label_studio(tmp_path / "source", ["1.jpg"])
     [file] = (tmp_path / "source").glob("*.json")
@@ -549,11 +549,11 @@ def test_dota_and_kitti_say_flags(tmp_path):
     "kind, line, words",
     [
         ("dota", "1 1 9 1 9 9 1 9\n", "line 2: it has 8 words"),
-        ("dota", "1 1 9 1 9 9 1 x cat 0\n", "line 2: a corner is no number"),
-        ("dota", "1 1 9 1 9 9 1 9 cat 7\n", "line 2: its last word, whether it is difficult, is none of 0, 1 and 2"),
+        ("dota", "1 1 9 1 9 9 1 x cat 0\n", "line 2: a corner is not a number"),
+        ("dota", "1 1 9 1 9 9 1 9 cat 7\n", "line 2: its last word, whether it is difficult, is not 0, 1 or 2"),
         ("dota", "-5 1 9 1 9 9 1 9 cat 0\n", "is beyond the image"),
         ("kitti", "Car 0 0 0 1 1 9 9\n", "line 2: it has 8 words, not a type and 14 numbers"),
-        ("kitti", "Car 0 0 0 1 1 9 y 0 0 0 0 0 0 0\n", "line 2: a word behind the type is no number"),
+        ("kitti", "Car 0 0 0 1 1 9 y 0 0 0 0 0 0 0\n", "line 2: a word after the type is not a number"),
     ],
 )
 def test_a_line_that_is_no_object_rejects_its_image(tmp_path, kind, line, words):
@@ -567,7 +567,7 @@ def test_a_line_that_is_no_object_rejects_its_image(tmp_path, kind, line, words)
     [
         ('[{"image": "1.jpg", "annotations": [{"label": "cat", "coordinates": {"x": 1}}]}]', "it has no width"),
         ('[{"annotations": [{"label": "a", "coordinates": {}}]}]', "image 1: it has no image"),
-        ('{"annotations": [], "coordinates": 1, "label": 2}', "it is no list of images"),
+        ('{"annotations": [], "coordinates": 1, "label": 2}', "it is not a list of images"),
     ],
 )
 def test_a_file_of_create_ml_that_is_wrong_is_named(tmp_path, text, words):

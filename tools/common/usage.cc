@@ -16,6 +16,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr std::string_view kOneOf = "Exactly 1 option from [";  // CLI11's words
+
 std::string upper_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -191,6 +193,11 @@ class UsageErrors {
         text.ends_with(" missing")) {
       return usage(name + " needs a value", help());
     }
+    if (const std::size_t at = text.find(kOneOf);
+        at != text.npos && text.ends_with("] is required"))
+      return usage("give exactly one of " +
+                       text.substr(at + kOneOf.size(), text.find(']') - at - kOneOf.size()),
+                   help());
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
       return usage(text, "give a number");
     if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
@@ -219,6 +226,9 @@ bool is_decimal(const std::string& text) {
 
 void check_value(const CLI::Option& option, const std::string& value) {
   if (value.empty() && option.get_expected_min() > 0) {  // 0: it needs no value
+    if (option.get_positional())
+      throw Error(ErrorKind::kUsage, upper_case(option.get_name()) + " is empty", {},
+                  "give a path");
     throw Error(ErrorKind::kUsage, "the value of " + option.get_name() + " is empty", {},
                 "give a value, or leave the option out");
   }

@@ -65,9 +65,8 @@ class CommandMeasure final : public program::Command {
         "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --save "
         "report.json\n"
         "  scripts/plot report.json --out report.html\n\n"
-        "Warm is always measured, and what lies at a URL from there. Repeats are interleaved; "
-        "read, read+decode and training are "
-        "separate passes.");
+        "The page cache is always measured; datasets at URLs are read from there. Repeats are "
+        "interleaved. read, read+decode and training are separate passes.");
   }
 
   int run(const std::stop_token& stop) override {

@@ -43,7 +43,7 @@ void read_create_ml(const ExportFile& file, ExportedImages& out) {
   check_json(file.text);
   const std::size_t begin = file.text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (begin == std::string_view::npos || file.text[begin] != '[')
-    throw Error(ErrorKind::kUnsupported, "it is no list of images");
+    throw Error(ErrorKind::kUnsupported, "it is not a list of images");
   std::size_t number = 0;
   for_each_element(file.text, [&](std::string_view json) {
     ++number;

@@ -41,14 +41,14 @@ std::string read_dota_line(std::string_view line, std::string& label, AnnotatedO
   std::vector<Point>& corners = object.polygons.emplace_back();
   for (std::size_t i = 0; i < kDotaCorners; ++i) {
     const auto x = numbers_in(words[2 * i], " "), y = numbers_in(words[2 * i + 1], " ");
-    if (!x || !y) return "a corner is no number";
+    if (!x || !y) return "a corner is not a number";
     corners.push_back({x->front(), y->front()});
   }
   label = words[2 * kDotaCorners];
   if (words.size() == 2 * kDotaCorners + 2) {
     const std::string_view difficult = words.back();
     if (difficult != "0" && difficult != "1" && difficult != "2")
-      return "its last word, whether it is difficult, is none of 0, 1 and 2";
+      return "its last word, whether it is difficult, is not 0, 1 or 2";
     if (difficult != "0") object.flags |= kDifficult;
   }
   box_from_polygons(object);

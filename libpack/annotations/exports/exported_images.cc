@@ -142,10 +142,10 @@ void ExportedImages::finish(const std::vector<std::string>& classes) {
     }
   }
   for (const auto& [what, count] : passed_over_)
-    notes_.push_back(fmt::format("not read, since they are no objects: {} {}", count, what));
+    notes_.push_back(fmt::format("not read, because they are not objects: {} {}", count, what));
   if (others_passed_over_ > 0)
     notes_.push_back(
-        fmt::format("not read, since they are no objects: {} others", others_passed_over_));
+        fmt::format("not read, because they are not objects: {} others", others_passed_over_));
 }
 
 std::string ExportedImages::coco_text() const {

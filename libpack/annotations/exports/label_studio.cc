@@ -53,7 +53,7 @@ std::string path_of_address(std::string_view address) {
 /// Of the task's data, the one that is the path of an image.
 std::string task_image(const ExactJson& task) {
   const ExactJson& data = value_of(task, "data");
-  if (!data.is_object()) throw Error(ErrorKind::kCorrupt, "its data is no JSON object");
+  if (!data.is_object()) throw Error(ErrorKind::kCorrupt, "its data is not a JSON object");
   std::set<std::string> found;
   for (const auto& [name, value] : data.items()) {
     if (!value.is_string()) continue;
@@ -184,7 +184,7 @@ void read_label_studio(const ExportFile& file, ExportedImages& out) {
   check_json(file.text);
   const std::size_t begin = file.text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (begin == std::string_view::npos || file.text[begin] != '[')
-    throw Error(ErrorKind::kUnsupported, "it is no list of tasks");
+    throw Error(ErrorKind::kUnsupported, "it is not a list of tasks");
   std::size_t number = 0;
   for_each_element(file.text, [&](std::string_view json) {
     ++number;

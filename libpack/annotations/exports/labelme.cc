@@ -22,7 +22,7 @@ constexpr std::string_view kIgnoredLabelme = "__ignore__";
 ExactJson labelme_members(std::string_view text) {
   check_json(text);
   if (!text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size())).starts_with('{'))
-    throw Error(ErrorKind::kUnsupported, "it is no JSON object");
+    throw Error(ErrorKind::kUnsupported, "it is not a JSON object");
   ExactJson members = ExactJson::object();
   bool shapes = false;
   for_each_member(text, [&](std::string_view quoted, std::string_view value) {

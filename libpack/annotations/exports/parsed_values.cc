@@ -6,7 +6,7 @@
 namespace packhorse {
 
 const ExactJson* find_value(const ExactJson& object, const char* name) {
-  if (!object.is_object()) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  if (!object.is_object()) throw Error(ErrorKind::kCorrupt, "it is not a JSON object");
   const auto found = object.find(name);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
@@ -19,17 +19,17 @@ const ExactJson& value_of(const ExactJson& object, const char* name) {
 std::string text_of(const ExactJson& object, const char* name) {
   const ExactJson& value = value_of(object, name);
   if (value.is_string()) return value.get<std::string>();
-  throw Error(ErrorKind::kCorrupt, std::string("its ") + name + " is no text");
+  throw Error(ErrorKind::kCorrupt, std::string("its ") + name + " is not a text");
 }
 
 const ExactJson::array_t& list_of(const ExactJson& value, const char* name) {
   if (value.is_array()) return value.get_ref<const ExactJson::array_t&>();
-  throw Error(ErrorKind::kCorrupt, std::string("its ") + name + " is no list");
+  throw Error(ErrorKind::kCorrupt, std::string("its ") + name + " is not a list");
 }
 
 double number_of(const ExactJson& value, const char* name) {
   if (value.is_number()) return value.get<double>();
-  throw Error(ErrorKind::kCorrupt, std::string("its ") + name + " is no number");
+  throw Error(ErrorKind::kCorrupt, std::string("its ") + name + " is not a number");
 }
 
 std::vector<double> numbers_of(const ExactJson& list, const char* name) {

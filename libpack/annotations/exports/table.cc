@@ -358,7 +358,7 @@ class BoxTable {
   }
 
   [[noreturn]] void refuse_choice() const {
-    throw Error(ErrorKind::kUsage, "'" + printable(file_.choice) + "' is no form of boxes",
+    throw Error(ErrorKind::kUsage, "'" + printable(file_.choice) + "' is not a form of boxes",
                 file_.path,
                 "give xyxy, xywh or cxcywh, with -pixels or -fractions where that is not clear");
   }

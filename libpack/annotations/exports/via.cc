@@ -77,7 +77,8 @@ class ViaReader {
                    const ExactJson& attributes) {
     try {
       ViaRegion region{&image, name, via_object(shape), {}};
-      if (!attributes.is_object()) throw Error(ErrorKind::kCorrupt, "its attributes are no object");
+      if (!attributes.is_object())
+        throw Error(ErrorKind::kCorrupt, "its attributes are not an object");
       for (const auto& [key, value] : attributes.items()) {
         std::string text = attribute_text(value);
         if (text.empty()) continue;
@@ -138,7 +139,7 @@ void read_via_image(const ExactJson& entry, ExportedImages& out, ViaReader& read
   const ExactJson* const regions = find_value(entry, "regions");
   if (regions == nullptr) return;
   if (!regions->is_object() && !regions->is_array())
-    return image.problem("its annotations", "its regions are no list");
+    return image.problem("its annotations", "its regions are not a list");
   std::size_t number = 0;
   for (const ExactJson& region : *regions) {  // the first version numbered them as members
     const std::string called = fmt::format("region {}", ++number);
@@ -157,7 +158,7 @@ void read_via_json(const ExportFile& file, ExportedImages& out, ViaReader& reade
   std::string_view images = without_byte_order_mark(file.text);
   const std::size_t begin = images.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || images[begin] != '{')
-    throw Error(ErrorKind::kUnsupported, "it is no JSON object");
+    throw Error(ErrorKind::kUnsupported, "it is not a JSON object");
   std::string_view found;
   bool third = false;
   for_each_member(images, [&](std::string_view name, std::string_view value) {
@@ -169,7 +170,7 @@ void read_via_json(const ExportFile& file, ExportedImages& out, ViaReader& reade
     throw Error(ErrorKind::kUnsupported, "projects of VIA 3 are not read: export them as COCO");
   if (!found.empty()) images = found;
   if (!images.substr(images.find_first_not_of(" \t\r\n")).starts_with('{'))
-    throw Error(ErrorKind::kCorrupt, "its images are no JSON object");
+    throw Error(ErrorKind::kCorrupt, "its images are not a JSON object");
   for_each_member(images, [&](std::string_view, std::string_view value) {
     obey_stop();
     read_via_image(parse_json(value, kViaLimits), out, reader);

@@ -82,8 +82,8 @@ int side_of(std::string_view text, const std::string& whole) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
   if (error != std::errc() || end != text.data() + text.size() || side < 1 ||
       side > kMaxTypedSide) {
-    throw Error(ErrorKind::kUsage, "--size: no number of pixels within 1 and 16384: " + whole, {},
-                "give one side, e.g. 640, or height and width, e.g. 480x640");
+    throw Error(ErrorKind::kUsage, "'" + whole + "' is not a valid value for --size", {},
+                "give one side from 1 to 16384, e.g. 640, or height and width, e.g. 480x640");
   }
   return side;
 }

@@ -54,7 +54,7 @@ std::vector<RunKnee> knees_of(const std::vector<Run>& runs);
 /// Runs of one section, in order.
 std::vector<const Run*> runs_in(const std::vector<Run>& runs, const Section& section);
 
-/// What `--json` prints; docs/bench.md names the fields. Later versions only add fields.
+/// What `--json` prints; docs/reference/json.md names the fields. Later versions only add fields.
 program::Json report_json(const Request& request, const std::vector<Run>& runs);
 
 /// The counters of all runs in Prometheus' text format; labels distinguish the runs.

@@ -46,7 +46,7 @@ void check_objects(Bytes field, const TargetRecord& target) {
 
 void check_shard(const std::filesystem::path& file, const ScannedShard& shard,
                  const std::vector<std::int32_t>& labels, const TargetRecord& target) {
-  const auto found = std::find(shard.fields.begin(), shard.fields.end(), target.name);
+  const auto found = std::ranges::find(shard.fields, target.name);
   const UniqueFd fd = open_for_reading(file);
   std::vector<std::byte> field;
   for (std::size_t row = 0; row < shard.rows.size(); ++row) {
@@ -79,7 +79,7 @@ std::optional<TargetRecord> adopted_objects(const NamedShards& named,
   if (options.empty()) return std::nullopt;
   const SampleTargets targets(options);
   TargetRecord target = targets.target();
-  if (std::find(merged.fields.begin(), merged.fields.end(), target.name) == merged.fields.end())
+  if (std::ranges::find(merged.fields, target.name) == merged.fields.end())
     throw Error(ErrorKind::kUsage,
                 "the shards have no field '" + target.name +
                     "', and nothing can be added to them where they are",
@@ -219,7 +219,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   MergedShards merged = merge_shards(named, scanned, with_classes, report.rejects);
   report.notes = std::move(merged.notes);
   if (options.targets.empty() &&
-      std::find(merged.fields.begin(), merged.fields.end(), kObjectsField) != merged.fields.end())
+      std::ranges::find(merged.fields, kObjectsField) != merged.fields.end())
     report.notes.emplace_back("the field 'objects' is kept as any other: give " + opt("targets") +
                               " to say what its classes are");
   report.classes = merged.classes;
@@ -229,8 +229,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
     report.accounting.packed += shard.rows.size();
   }
   report.accounting.packed -= merged.rejected;
-  std::sort(report.rejects.begin(), report.rejects.end(),
-            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  std::ranges::sort(report.rejects, {}, &Reject::path);
   report.skipped_by_rule = count_by_rule(report.skips);
   report.accounting.rejected = report.rejects.size();
   report.accounting.skipped = report.skips.size();

@@ -18,8 +18,7 @@ class Finder {
  public:
   NamedShards run(const std::vector<fs::path>& named) {
     for (const fs::path& path : named) add(path);
-    std::sort(found_.shards.begin(), found_.shards.end(),
-              [](const NamedShard& a, const NamedShard& b) { return a.name() < b.name(); });
+    std::ranges::sort(found_.shards, {}, &NamedShard::name);
     for (std::size_t i = 1; i < found_.shards.size(); ++i) {
       if (found_.shards[i].name() != found_.shards[i - 1].name()) continue;
       const bool same = found_.shards[i].entry == found_.shards[i - 1].entry;

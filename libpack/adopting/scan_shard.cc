@@ -168,9 +168,8 @@ class Scanner final : ShardVisitor {
   }
 
   void read_pieces() {
-    std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
-      return a.range.offset < b.range.offset;
-    });
+    std::ranges::stable_sort(
+        pieces_, [](const Piece& a, const Piece& b) { return a.range.offset < b.range.offset; });
     Passage passage(path_, fd_.get(), result_.bytes, progress_, stop_);
     std::uint64_t end = 0;
     for (const Piece& piece : pieces_) {

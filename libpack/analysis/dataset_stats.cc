@@ -148,7 +148,7 @@ std::optional<std::vector<std::size_t>> subset(const PackedDataset& dataset,
   const Permutation order(dataset.size(), options.seed);
   std::vector<std::size_t> chosen(options.images);
   for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = order(i);
-  std::sort(chosen.begin(), chosen.end());
+  std::ranges::sort(chosen);
   return chosen;
 }
 

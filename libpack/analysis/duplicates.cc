@@ -69,8 +69,7 @@ class Search {
       sets.merge(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(item));
     });
     hash_all();
-    report.featureless =
-        static_cast<std::uint64_t>(std::count(has_hash_.begin(), has_hash_.end(), 0));
+    report.featureless = static_cast<std::uint64_t>(std::ranges::count(has_hash_, 0));
     link_near(sets);
     collect(sets, report);
     return report;
@@ -142,13 +141,12 @@ class Search {
       last = first;
       add_member(report.sets.back(), first, item);
     });
-    std::sort(report.sets.begin(), report.sets.end(),
-              [](const DuplicateSet& a, const DuplicateSet& b) {
-                const auto place = [](const DuplicateSet& set) {
-                  return std::pair(set.members.front().dataset, set.members.front().sample);
-                };
-                return place(a) < place(b);
-              });
+    std::ranges::sort(report.sets, [](const DuplicateSet& a, const DuplicateSet& b) {
+      const auto place = [](const DuplicateSet& set) {
+        return std::pair(set.members.front().dataset, set.members.front().sample);
+      };
+      return place(a) < place(b);
+    });
   }
 
   void hash_all() {
@@ -183,7 +181,7 @@ class Search {
     for (std::uint32_t item = 0; item < size_; ++item) {
       if (has_hash_[item] != 0) order.push_back(item);
     }
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
       return std::tie(hashes_[a], a) < std::tie(hashes_[b], b);
     });
     std::vector<std::uint64_t> different;
@@ -213,7 +211,7 @@ class Search {
       const std::uint32_t root = sets.root(item);
       if (root != item) members.emplace_back(root, item);
     }
-    std::sort(members.begin(), members.end());
+    std::ranges::sort(members);
     for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
       const std::uint32_t first = members[begin].first;
       DuplicateSet& set = report.sets.emplace_back();

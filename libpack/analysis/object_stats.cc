@@ -61,7 +61,7 @@ std::vector<std::size_t> looked_at(std::size_t samples, const ObjectStatsOptions
   }
   const Permutation order(samples, options.seed);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = order(i);
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
 }
 
@@ -70,7 +70,7 @@ std::vector<std::size_t> looked_at(std::size_t samples, const ObjectStatsOptions
 std::optional<ObjectsTarget> objects_target(const PackedDataset& dataset) {
   for (const TargetRecord& record : dataset.manifest().targets) {
     const auto& fields = dataset.fields();
-    const auto found = std::find(fields.begin(), fields.end(), record.name);
+    const auto found = std::ranges::find(fields, record.name);
     if (record.kind == "objects" && found != fields.end())
       return ObjectsTarget{record, static_cast<std::size_t>(found - fields.begin())};
   }

@@ -45,7 +45,7 @@ void add_names(std::string_view text, char separator, std::vector<std::string>& 
 
 /// Sorts labels, of which each may be there once.
 void sort_once(std::vector<std::int32_t>& labels) {
-  std::sort(labels.begin(), labels.end());
+  std::ranges::sort(labels);
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
 }
 
@@ -219,7 +219,7 @@ void ClassTable::resolve_columns(const LabelNames& names) {
   for (std::size_t i = 0; i < scores_.size(); ++i) {
     std::vector<std::pair<std::int32_t, float>> found;
     for (std::size_t c = 0; c < all.size(); ++c) found.emplace_back(label_at(i, c), scores_[i][c]);
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     ClassSet& set = sets_.emplace_back();
     for (const auto& [label, score] : found) {
       if (!set.labels.empty() && set.labels.back() == label) continue;  // by name and by place

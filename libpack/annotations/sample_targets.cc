@@ -378,7 +378,7 @@ void SampleTargets::note_without(const std::string& field, Listing& listing) con
 
 void SampleTargets::attach(Listing& listing) {
   for (const std::string& name : made_fields()) {
-    if (std::find(listing.fields.begin(), listing.fields.end(), name) != listing.fields.end())
+    if (std::ranges::find(listing.fields, name) != listing.fields.end())
       throw Error(ErrorKind::kUsage,
                   "the source has a field '" + name + "', which `targets=` would make", {},
                   "leave it out with `fields=`");
@@ -398,7 +398,7 @@ void SampleTargets::attach(Listing& listing) {
     return;
   }
   const std::string field(options_.field());
-  if (std::find(listing.fields.begin(), listing.fields.end(), field) == listing.fields.end())
+  if (std::ranges::find(listing.fields, field) == listing.fields.end())
     throw Error(ErrorKind::kUsage,
                 "no image has a field '" + field + "', which would say its objects", {},
                 "name the files' folder: " + opt("optional_field_from", field + "=FOLDER"));

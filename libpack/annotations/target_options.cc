@@ -73,8 +73,8 @@ std::string_view TargetOptions::name() const {
 }
 
 bool TargetOptions::has(ExtraTarget::Kind kind) const {
-  return std::any_of(extras.begin(), extras.end(),
-                     [kind](const ExtraTarget& extra) { return extra.kind == kind; });
+  return std::ranges::any_of(extras,
+                             [kind](const ExtraTarget& extra) { return extra.kind == kind; });
 }
 
 std::string_view TargetOptions::field() const {
@@ -109,7 +109,7 @@ std::vector<std::string> TargetOptions::extra_fields() const {
     names.emplace_back(kClassesField);
     names.emplace_back(kClassesText);
   }
-  const bool captions = std::any_of(extras.begin(), extras.end(), [](const ExtraTarget& extra) {
+  const bool captions = std::ranges::any_of(extras, [](const ExtraTarget& extra) {
     return extra.kind == ExtraTarget::Kind::kCaption && table_of(extra);
   });
   if (captions) names.emplace_back(kCaptionField);

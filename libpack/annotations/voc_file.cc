@@ -100,9 +100,8 @@ void refuse_other_objects(const pugi::xml_node& root) {
 
 pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
   const pugi::xml_node root = xml_root(text, "annotation", document);
-  const auto elements = std::ranges::count_if(document.children(), [](const pugi::xml_node& node) {
-    return node.type() == pugi::node_element;
-  });
+  const auto elements =
+      std::ranges::count(document.children(), pugi::node_element, &pugi::xml_node::type);
   if (elements > 1 || has_several(root, "size"))
     throw Error(ErrorKind::kCorrupt, "it has several annotations or sizes");
   refuse_other_objects(root);

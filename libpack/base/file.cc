@@ -46,7 +46,7 @@ bool is_url(std::string_view text) {
   const std::size_t colon = text.find("://");
   if (colon == std::string_view::npos || colon < 2) return false;
   const std::string_view scheme = text.substr(0, colon);
-  return std::all_of(scheme.begin(), scheme.end(), [](unsigned char c) {
+  return std::ranges::all_of(scheme, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
   });
 }

@@ -49,7 +49,7 @@ std::string spelled_quote(std::string_view text) {
 
 std::string Option::flag() const {
   std::string flag(kind == Kind::kOff ? off : name);
-  std::replace(flag.begin(), flag.end(), '_', '-');
+  std::ranges::replace(flag, '_', '-');
   return flag;
 }
 

@@ -114,7 +114,7 @@ std::vector<fs::path> find_datasets(const fs::path& path) {
     for (const fs::directory_entry& entry : entries_in(path)) {
       if (is_split(entry.path())) found.push_back(entry.path());
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
   }
   if (found.empty()) found.push_back(checked(path));
   return found;

@@ -107,8 +107,8 @@ bool is_host_name(std::string_view host) {
     const std::string_view label = host.substr(begin, end - begin);
     if (label.empty() || label.size() > kMostLabel || label.front() == '-' || label.back() == '-')
       return false;
-    if (!std::all_of(label.begin(), label.end(),
-                     [](unsigned char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; }))
+    if (!std::ranges::all_of(
+            label, [](unsigned char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; }))
       return false;
     begin = end + 1;
   }
@@ -154,14 +154,14 @@ bool is_bucket(std::string_view name) {
   return name.size() >= kLeast && name.size() <= kMost &&
          is_letter_or_digit(static_cast<unsigned char>(name.front())) &&
          name.find("..") == std::string_view::npos &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+         std::ranges::all_of(name, [](unsigned char c) {
            return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
          });
 }
 
 void check_query(std::string_view text, std::string_view query) {
   const bool plain =
-      std::all_of(query.begin(), query.end(), [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+      std::ranges::all_of(query, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (!plain || !percent_decoded(query))
     refuse(text, "has a query that is not percent-encoded", "give it as the server wrote it");
 }
@@ -181,7 +181,7 @@ Url parse_url(std::string_view text) {
     refuse(text, "has a scheme that is not known here",
            other == std::end(kOtherSchemes) ? kSchemeAdvice : other->advice);
   }
-  if (std::any_of(text.begin(), text.end(), is_control))
+  if (std::ranges::any_of(text, is_control))
     refuse(text, "has control characters", "check what it was made of");
   if (text.find('#') != std::string_view::npos)
     refuse(text, "has a fragment", "write a '#' that belongs to a name as %23");

@@ -95,7 +95,7 @@ void refuse_other_shapes(const Names& lines, const std::filesystem::path& path) 
                 path, "write one name a line, and nothing else");
   };
   const auto comment = [](const std::string& line) { return line.starts_with('#'); };
-  const bool hashes = std::all_of(lines.begin(), lines.end(), comment);
+  const bool hashes = std::ranges::all_of(lines, comment);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (comment(lines[i]) && (!hashes || lines[i].starts_with("# "))) refuse(i, "is a comment");
     if (is_in('"', lines[i]) || is_in('\'', lines[i])) refuse(i, "is in quotes");

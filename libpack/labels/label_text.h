@@ -27,8 +27,8 @@ inline std::string_view trimmed(std::string_view text) {
 
 /// A text without line breaks and tabs, nor blanks around it: several are told apart by lines.
 inline std::string in_one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   text.erase(text.find_last_not_of(' ') + 1);
   return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
 }

@@ -63,7 +63,7 @@ bool RowReader::next(Row& row) {
   }
   if (has(at)) ++at;
   const std::string_view text = std::string_view(buffer_).substr(begin_, at - begin_);
-  line_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  line_ += static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
   begin_ = at;
   return true;
 }

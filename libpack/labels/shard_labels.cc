@@ -31,9 +31,8 @@ ShardLabel checked(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {{}, {Reason::kBadLabel, "its label is empty"}};
   text = text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool control = std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (control || text.size() > kLongestLabel || !is_utf8(text)) return {{}, Reason::kBadLabel};
   return {std::string(text), {}};
 }

@@ -173,8 +173,8 @@ class BucketSink final : public ShardSink {
   const fs::path& out() const { return files_.url(); }
 
   bool is_finished(const Splits& splits) const {
-    return std::all_of(splits.begin(), splits.end(),
-                       [this](const auto& split) { return files_.has_split(split.first); });
+    return std::ranges::all_of(splits,
+                               [this](const auto& split) { return files_.has_split(split.first); });
   }
 
   /// Opens OUT.partial; nothing for a whole bucket, beside which others' lie.

@@ -74,7 +74,7 @@ void Contents::hash_all() {
   if (!use_.each) want_equal_sizes();
   std::uint64_t todo = 0;
   for (const Split& split : splits_)
-    todo += static_cast<std::uint64_t>(std::count(split.wanted.begin(), split.wanted.end(), true));
+    todo += static_cast<std::uint64_t>(std::ranges::count(split.wanted, true));
   progress_.phase = "comparing contents";
   progress_.total_samples = todo;
   for (std::size_t s = 0; s < splits_.size(); ++s) {

@@ -29,9 +29,7 @@ namespace {
 /// Refuses decoded pixels at once, rather than reject image after image for the same reason.
 void refuse_pixels(const Source& source, const PackOptions& options) {
   const auto kinds = all_transforms();
-  const auto held = std::find_if(kinds.begin(), kinds.end(), [&](const TransformKind& kind) {
-    return kind.name == source.image_mode();
-  });
+  const auto held = std::ranges::find(kinds, source.image_mode(), &TransformKind::name);
   if (held == kinds.end() || !held->makes_pixels) return;
   if (mode_of(source) == image_mode(source, options)) return;
   throw Error(ErrorKind::kUsage,

@@ -189,7 +189,7 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
     throw Error(ErrorKind::kExists, "another machine has finished the dataset", staging.root(),
                 "remove this directory if it holds nothing of another dataset");
   }
-  std::sort(missing.begin(), missing.end());
+  std::ranges::sort(missing);
   std::string names;
   for (std::size_t i = 0; i < missing.size() && i < 20; ++i) {
     const std::string& split = job.splits[missing[i].first].listing.split;
@@ -218,16 +218,14 @@ std::map<std::string, std::size_t> other_versions(const PackJob& job) {
 
 /// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
-  const auto fieldless = static_cast<std::size_t>(
-      std::count_if(rejects.begin(), rejects.end(),
-                    [](const Reject& reject) { return reject.code == Reason::kNoField; }));
+  const auto fieldless =
+      static_cast<std::size_t>(std::ranges::count(rejects, Reason::kNoField, &Reject::code));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
     return spelled(
         "give `optional_field_from=` instead of `field_from=` if not every image has the field, or "
         "add the missing files");
-  const auto outside = static_cast<std::size_t>(
-      std::count_if(rejects.begin(), rejects.end(),
-                    [](const Reject& reject) { return reject.code == Reason::kNoClassFolder; }));
+  const auto outside =
+      static_cast<std::size_t>(std::ranges::count(rejects, Reason::kNoClassFolder, &Reject::code));
   if (outside == 0 || 2 * outside < rejects.size()) return {};
   return spelled(
       "move the images that lie beside the class folders into them, leave those out with "

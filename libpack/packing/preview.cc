@@ -38,7 +38,7 @@ PackPreview::Split split_of(const SplitWork& work, const std::vector<std::string
                            .shards = work.plan.shards(),
                            .classes_without = seen.size(),
                            .examples = {}};
-  std::fill(seen.begin(), seen.end(), false);
+  seen.assign(seen.size(), false);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     split.bytes += entries.size_of(i);
     const auto label = static_cast<std::size_t>(entries.label_of(i));
@@ -59,8 +59,8 @@ std::vector<std::size_t> shown_labels(const std::vector<std::uint64_t>& samples)
   std::vector<std::size_t> labels(samples.size());
   std::iota(labels.begin(), labels.end(), 0);
   if (labels.size() <= kAllClasses) return labels;
-  std::stable_sort(labels.begin(), labels.end(),
-                   [&](std::size_t a, std::size_t b) { return samples[a] > samples[b]; });
+  std::ranges::stable_sort(labels,
+                           [&](std::size_t a, std::size_t b) { return samples[a] > samples[b]; });
   labels.erase(labels.begin() + kAtEachEnd, labels.end() - kAtEachEnd);
   return labels;
 }
@@ -224,8 +224,7 @@ PackPreview::Targets preview_targets(const Source& source, const Listing& listin
                  });
   }
   // The example of a reason must not depend on the threads.
-  std::sort(problems.begin(), problems.end(),
-            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  std::ranges::sort(problems, {}, &Reject::path);
   all.rejected = problems.size();
   Reasons reasons;
   for (const Reject& problem : problems) reasons.add(problem);

@@ -26,8 +26,7 @@ std::vector<Reject> SplitWork::rejects() const {
   for (const ShardOutcome& outcome : outcomes) {
     all.insert(all.end(), outcome.rejects.begin(), outcome.rejects.end());
   }
-  std::sort(all.begin(), all.end(),
-            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  std::ranges::sort(all, {}, &Reject::path);
   return all;
 }
 

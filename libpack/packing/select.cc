@@ -103,15 +103,15 @@ std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, Contents& 
   for (const std::vector<ContentPlace>& places : contents.identical()) {
     std::vector<Identical> found;
     for (const ContentPlace place : places) found.emplace_back(works[place.split], place);
-    std::sort(found.begin(), found.end(),
-              [](const Identical& a, const Identical& b) { return a.stays_before(b); });
+    std::ranges::sort(found,
+                      [](const Identical& a, const Identical& b) { return a.stays_before(b); });
     groups.push_back(describe(found));
     for (std::size_t i = 1; drop && i < found.size(); ++i) {
       works[found[i].place.split].verdicts[found[i].place.entry] = Verdict::kDuplicate;
       groups.back().members[i].dropped = true;
     }
   }
-  std::sort(groups.begin(), groups.end(), [](const DuplicateGroup& a, const DuplicateGroup& b) {
+  std::ranges::sort(groups, [](const DuplicateGroup& a, const DuplicateGroup& b) {
     return a.members.front().path < b.members.front().path;
   });
   return groups;
@@ -206,8 +206,8 @@ void apply_limits(Work& work, std::size_t classes, const SelectOptions& options)
 
 /// The split, with the samples that were left out turned into skips.
 SplitListing finish(Work work) {
-  if (std::all_of(work.verdicts.begin(), work.verdicts.end(),
-                  [](Verdict verdict) { return verdict == Verdict::kKept; })) {
+  if (std::ranges::all_of(work.verdicts,
+                          [](Verdict verdict) { return verdict == Verdict::kKept; })) {
     return std::move(work.listing);
   }
   EntryTable kept(work.listing.entries.memory());

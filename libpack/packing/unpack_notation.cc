@@ -23,8 +23,7 @@ class NotedSource {
  public:
   explicit NotedSource(const fs::path& path) : dataset_(path) {
     const Manifest& manifest = dataset_.manifest();
-    const auto found = std::find_if(manifest.targets.begin(), manifest.targets.end(),
-                                    [](const TargetRecord& t) { return t.kind == "objects"; });
+    const auto found = std::ranges::find(manifest.targets, "objects", &TargetRecord::kind);
     if (found != manifest.targets.end()) target_ = *found;
     field_ = place_of(target_.name);
     if (field_ == kNoField)
@@ -83,7 +82,7 @@ class NotedSource {
  private:
   static constexpr std::size_t kNoField = ~std::size_t{0};
   std::size_t place_of(const std::string& name) const {
-    const auto found = std::find(dataset_.fields().begin(), dataset_.fields().end(), name);
+    const auto found = std::ranges::find(dataset_.fields(), name);
     return found == dataset_.fields().end()
                ? kNoField
                : static_cast<std::size_t>(found - dataset_.fields().begin());

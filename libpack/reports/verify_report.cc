@@ -76,7 +76,7 @@ constexpr std::array kTroubles = {
 };
 
 bool is_among(const VerifyReport& report, const Trouble& trouble) {
-  return std::any_of(report.findings.begin(), report.findings.end(), trouble.is_it);
+  return std::ranges::any_of(report.findings, trouble.is_it);
 }
 
 }  // namespace

@@ -149,9 +149,9 @@ void attach(const Extras& extras, const TargetOptions& wanted, Listing& listing)
 void keep_targets(const Source& source, Listing& listing) {
   for (const TargetRecord& target : source.targets()) {
     const auto& fields = listing.fields;
-    if (std::find(fields.begin(), fields.end(), target.name) == fields.end()) continue;
+    if (std::ranges::find(fields, target.name) == fields.end()) continue;
     const auto same = [&](const TargetRecord& other) { return other.kind == target.kind; };
-    const auto given = std::find_if(listing.targets.begin(), listing.targets.end(), same);
+    const auto given = std::ranges::find_if(listing.targets, same);
     if (given == listing.targets.end()) {
       listing.targets.push_back(target);
     } else if (given->name != target.name) {

@@ -87,8 +87,7 @@ bool is_tfrecord(const Head& head) {
 }
 
 bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view one) { return name.ends_with(one); });
+  return std::ranges::any_of(endings, [&](std::string_view one) { return name.ends_with(one); });
 }
 
 bool contains(std::string_view name, std::string_view part) {
@@ -198,15 +197,15 @@ struct Verdict {
 Verdict judge(const fs::path& file) {
   const std::string name = lower_case(file.filename().native());
   if (naming::has_any_image_name(name)) return {nullptr, true};
-  const auto named = std::find_if(kUnread.begin(), kUnread.end(),
-                                  [&](const Unread& kind) { return kind.named(name); });
+  const auto named =
+      std::ranges::find_if(kUnread, [&](const Unread& kind) { return kind.named(name); });
   if (named != kUnread.end()) return {&*named, false};
   if (has_archive_name(name)) return {nullptr, true};
   const Head head = head_of(file);
   if (sniff_image(head.known()) != ImageKind::kUnknown || !unsupported_kind(head.known()).empty())
     return {nullptr, true};
-  const auto begun = std::find_if(kUnread.begin(), kUnread.end(),
-                                  [&](const Unread& kind) { return kind.begins(head); });
+  const auto begun =
+      std::ranges::find_if(kUnread, [&](const Unread& kind) { return kind.begins(head); });
   return {begun != kUnread.end() ? &*begun : nullptr, false};
 }
 
@@ -293,8 +292,8 @@ namespace {
 
 bool is_foreign_shard(const fs::path& path) {
   const auto formats = foreign_formats();
-  return std::any_of(formats.begin(), formats.end(),
-                     [&](const ForeignFormat* format) { return format->find(path).has_value(); });
+  return std::ranges::any_of(
+      formats, [&](const ForeignFormat* format) { return format->find(path).has_value(); });
 }
 
 }  // namespace
@@ -304,9 +303,8 @@ std::string advice_to_adopt(const fs::path& path) {
   bool found = is_foreign_shard(path);
   if (!found && fs::is_directory(path, code)) {
     const auto entries = entries_in(path);
-    found = std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
-      return is_foreign_shard(entry.path());
-    });
+    found = std::ranges::any_of(
+        entries, [](const fs::directory_entry& entry) { return is_foreign_shard(entry.path()); });
   }
   if (!found) return {};
   return "it holds shards of another writer: `packhorse index " + printable(path.native()) +

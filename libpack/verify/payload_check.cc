@@ -47,9 +47,8 @@ class RangeHasher {
  public:
   explicit RangeHasher(const ShardIndex& index) : index_(index) {
     for (std::size_t row = 0; row < index.size(); ++row) append_pieces(index, row, pieces_);
-    std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
-      return a.range.offset < b.range.offset;
-    });
+    std::ranges::stable_sort(
+        pieces_, [](const Piece& a, const Piece& b) { return a.range.offset < b.range.offset; });
     XXH3_64bits_reset(&state_);
   }
 
@@ -66,8 +65,7 @@ class RangeHasher {
   }
 
   std::vector<DamagedPiece> damage() {
-    std::stable_sort(damage_.begin(), damage_.end(),
-                     [](const DamagedPiece& a, const DamagedPiece& b) { return a.row < b.row; });
+    std::ranges::stable_sort(damage_, {}, &DamagedPiece::row);
     return std::move(damage_);
   }
 

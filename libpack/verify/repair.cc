@@ -125,8 +125,8 @@ class Repair {
   }
 
   bool is_shard(const std::string& file) const {
-    return std::any_of(manifest_.shards.begin(), manifest_.shards.end(),
-                       [&](const ShardRecord& shard) { return shard.file == file; });
+    return std::ranges::any_of(manifest_.shards,
+                               [&](const ShardRecord& shard) { return shard.file == file; });
   }
 
   /// Whether the sums are intact. They can be made again from the manifest. But when both can be
@@ -216,8 +216,8 @@ class Repair {
   /// Whether `file` is an index for other people's readers, which can be derived from our own.
   bool is_exported(const FileRecord& file) const {
     return file.file != kClassesName && file.file != kRejectsName &&
-           std::any_of(manifest_.files.begin(), manifest_.files.end(),
-                       [&](const FileRecord& other) { return other.file == file.file; });
+           std::ranges::any_of(manifest_.files,
+                               [&](const FileRecord& other) { return other.file == file.file; });
   }
 
   void export_again(const Staging& staging) const {
@@ -298,8 +298,7 @@ class Repair {
         rejects.push_back({printable(item.entry.path), item.problem});
       }
     });
-    std::sort(rejects.begin(), rejects.end(),
-              [](const Reject& a, const Reject& b) { return a.path < b.path; });
+    std::ranges::sort(rejects, {}, &Reject::path);
     return rejects;
   }
 

@@ -148,9 +148,8 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
 
 SplitListing& split_of(Replay& replay, const Manifest& manifest, const fs::path& source) {
   std::vector<SplitListing>& splits = replay.listing.splits;
-  const auto found = std::find_if(splits.begin(), splits.end(), [&](const SplitListing& split) {
-    return split.split == manifest.split;
-  });
+  const auto found = std::ranges::find_if(
+      splits, [&](const SplitListing& split) { return split.split == manifest.split; });
   if (found != splits.end()) return *found;
   if (splits.size() == 1 && splits.front().split.empty()) {
     throw Error(

@@ -307,7 +307,7 @@ std::vector<Finding> ShardCheck::findings() {
   std::vector<Finding> all = std::move(files_);
   std::vector<std::int64_t> damaged;
   const auto by_sample = [](const Finding& a, const Finding& b) { return a.sample < b.sample; };
-  std::stable_sort(payload_.begin(), payload_.end(), by_sample);
+  std::ranges::stable_sort(payload_, by_sample);
   for (Finding& finding : payload_) {
     damaged.push_back(finding.sample);
     all.push_back(std::move(finding));
@@ -320,8 +320,8 @@ std::vector<Finding> ShardCheck::findings() {
     if (!known) walked.push_back(std::move(walk_[i]));
   }
   const auto what = [](const Finding& f) { return std::tie(f.sample, f.kind, f.detail); };
-  std::stable_sort(walked.begin(), walked.end(),
-                   [&](const Finding& a, const Finding& b) { return what(a) < what(b); });
+  std::ranges::stable_sort(walked,
+                           [&](const Finding& a, const Finding& b) { return what(a) < what(b); });
   // The structure walk and the decode walk both look at the headers and may find the same.
   const auto again =
       std::unique(walked.begin(), walked.end(),

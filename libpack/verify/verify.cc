@@ -190,8 +190,8 @@ class Check {
       return std::pair(step.shard / jobs,
                        step.kind == Step::Kind::kBytes || step.kind == Step::Kind::kRows ? 0 : 1);
     };
-    std::stable_sort(steps_.begin(), steps_.end(),
-                     [&](const Step& a, const Step& b) { return order(a) < order(b); });
+    std::ranges::stable_sort(steps_,
+                             [&](const Step& a, const Step& b) { return order(a) < order(b); });
   }
 
   /// Begins to copy what the steps need. The shards of two groups suffice: those of one are walked

@@ -180,9 +180,8 @@ class Delayed final : public Dataset {
   /// before.
   std::uint64_t ask(std::span<const std::uint64_t> run) const {
     std::uint64_t bytes = 0;
-    const bool all_asked = std::all_of(run.begin(), run.end(), [&](std::uint64_t sample) {
-      return arrival_[sample] != kNotAsked;
-    });
+    const bool all_asked = std::ranges::all_of(
+        run, [&](std::uint64_t sample) { return arrival_[sample] != kNotAsked; });
     if (all_asked) return 0;
     for (std::uint64_t sample = run.front(); sample <= run.back(); ++sample)
       bytes += dataset_->bytes(sample);
@@ -223,8 +222,7 @@ StorageModel parse_storage(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string part = text.substr(begin, end - begin);
-    const auto preset = std::find_if(kPresets.begin(), kPresets.end(),
-                                     [&](const StorageModel& one) { return one.name == part; });
+    const auto preset = std::ranges::find(kPresets, part, &StorageModel::name);
     if (begin == 0 && preset != kPresets.end()) {
       model = *preset;
     } else {

@@ -42,7 +42,7 @@ Words option_names(const CLI::App& app) {
 }
 
 bool contains(const Words& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 /// Words the errors of one command line.
@@ -62,7 +62,7 @@ class UsageErrors {
 
   Error of(const CLI::ParseError& error) {
     if (command_ == nullptr) return no_command();
-    const auto option = std::find_if(extras_.begin(), extras_.end(), is_option);
+    const auto option = std::ranges::find_if(extras_, is_option);
     if (option != extras_.end()) return no_option(option->substr(0, option->find('=')));
     if (!extras_.empty()) return too_many();
     check_values(*command_);

@@ -31,8 +31,7 @@ std::uint64_t stored_in(const std::vector<CacheEntry>& entries) {
 }
 
 std::size_t leased_in(const std::vector<CacheEntry>& entries) {
-  return static_cast<std::size_t>(std::count_if(
-      entries.begin(), entries.end(), [](const CacheEntry& entry) { return entry.leased; }));
+  return static_cast<std::size_t>(std::ranges::count_if(entries, &CacheEntry::leased));
 }
 
 bool is_whole(const CacheEntry& entry) { return entry.stored == entry.bytes; }
@@ -131,8 +130,7 @@ class CommandCache final : public program::Command {
 
   int verify(RunCache& cache, const std::stop_token& stop) const {
     const std::vector<CacheEntry> entries = cache.entries();
-    const auto whole =
-        static_cast<std::size_t>(std::count_if(entries.begin(), entries.end(), is_whole));
+    const auto whole = static_cast<std::size_t>(std::ranges::count_if(entries, is_whole));
     const std::vector<std::string> damaged = cache.verify(stop);
     std::string text;
     for (const std::string& sha256 : damaged)

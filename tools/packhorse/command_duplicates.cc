@@ -83,8 +83,7 @@ Json set_json(const Compared& compared, const DuplicateSet& set) {
 /// With OTHER, only sets with images on both sides are of interest.
 bool on_both_sides(const Compared& compared, const DuplicateSet& set) {
   const auto is_own = [&](const DuplicateSet::Member& m) { return m.dataset < compared.own; };
-  return std::any_of(set.members.begin(), set.members.end(), is_own) &&
-         !std::all_of(set.members.begin(), set.members.end(), is_own);
+  return std::ranges::any_of(set.members, is_own) && !std::ranges::all_of(set.members, is_own);
 }
 
 struct Counts {

@@ -59,7 +59,7 @@ Json stats_json(const PackedDataset& dataset, const DatasetStats& stats,
 }
 
 std::string weights_text(const std::vector<std::uint64_t>& samples) {
-  if (std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) == samples.end())
+  if (std::ranges::adjacent_find(samples, std::not_equal_to<>()) == samples.end())
     return fmt::format("# {} classes of equal size: no weights needed\n", samples.size());
   return fmt::format(
       "# {} classes; the mean of the weights is 1\n"

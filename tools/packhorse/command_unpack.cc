@@ -55,8 +55,8 @@ class CommandUnpack final : public program::Command {
 
  private:
   UnpackAs as() const {
-    const auto found = std::find_if(kUnpackAs.begin(), kUnpackAs.end(),
-                                    [&](const auto& one) { return one.first == as_; });
+    const auto found =
+        std::ranges::find_if(kUnpackAs, [&](const auto& one) { return one.first == as_; });
     return found->second;
   }
 

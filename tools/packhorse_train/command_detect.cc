@@ -140,7 +140,7 @@ class CommandDetect final : public program::Command {
   static bool holds_shards(const fs::path& path) {
     const std::vector<fs::directory_entry> entries = entries_in(path);
     return is_packed_dataset(path) ||
-           std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+           std::ranges::any_of(entries, [](const fs::directory_entry& entry) {
              return is_packed_dataset(entry.path());
            });
   }

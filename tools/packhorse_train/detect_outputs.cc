@@ -76,7 +76,7 @@ CocoIds DetectOutputs::choose_ids() {
     if (target.kind != kObjectsTarget || target.head.empty() || target.classes != classes_)
       continue;
     const std::vector<std::string>& fields = input_.dataset->fields();
-    const auto field = std::find(fields.begin(), fields.end(), target.text);
+    const auto field = std::ranges::find(fields, target.text);
     if (field != fields.end()) record_field_ = static_cast<std::size_t>(field - fields.begin());
     note(record_field_ ? "as the dataset keeps them" : "images by number from 1, categories kept");
     return CocoIds::of_head(target.head, classes_.size());

@@ -32,7 +32,7 @@ std::vector<fs::path> kept_in(const fs::path& directory) {
     if (name.starts_with(kPrefix) && entry.path().extension() == ".pt")
       kept.push_back(entry.path());
   }
-  std::sort(kept.begin(), kept.end());
+  std::ranges::sort(kept);
   return kept;
 }
 

@@ -75,8 +75,8 @@ std::string keypoints_of(const ObjectParts& object) {
   std::vector<float> numbers;
   for (const Keypoint& point : object.keypoints)
     numbers.insert(numbers.end(), {point.x, point.y, point.visibility});
-  const auto labelled = std::count_if(object.keypoints.begin(), object.keypoints.end(),
-                                      [](const Keypoint& point) { return point.visibility > 0; });
+  const auto labelled = std::ranges::count_if(
+      object.keypoints, [](const Keypoint& point) { return point.visibility > 0; });
   return fmt::format(R"(,"keypoints":[{}],"num_keypoints":{})", fmt::join(numbers, ","), labelled);
 }
 

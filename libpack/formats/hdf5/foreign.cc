@@ -184,7 +184,7 @@ class Hdf5Shard final : public ForeignShard {
     if (begin > file_bytes_ || total > file_bytes_ - begin)
       corrupt("the images lie outside the file");
     std::vector<std::int64_t> offsets = read_integers(*column, path_);
-    const bool sorted = std::is_sorted(offsets.begin(), offsets.end());
+    const bool sorted = std::ranges::is_sorted(offsets);
     if (!sorted || (!offsets.empty() &&
                     (offsets.front() < 0 || static_cast<std::uint64_t>(offsets.back()) > total))) {
       corrupt("the offsets do not match the data");

@@ -57,8 +57,7 @@ class Reader final : public ShardReader {
     }
     ++position_;
     if (!image_seen) corrupt("a sample without an image");
-    std::sort(extras_.begin(), extras_.end(),
-              [](const Extra& a, const Extra& b) { return a.name < b.name; });
+    std::ranges::sort(extras_, {}, &Extra::name);
     for (const Extra& extra : extras_) sample.fields.push_back({extra.name, extra.bytes});
     return sample;
   }

@@ -43,8 +43,7 @@ struct CocoLayout {
   std::vector<std::string> others;          ///< files of key points, ...
 
   bool all_have_captions() const {
-    return std::none_of(parts.begin(), parts.end(),
-                        [](const Part& part) { return part.captions.empty(); });
+    return std::ranges::none_of(parts, [](const Part& part) { return part.captions.empty(); });
   }
 };
 
@@ -70,12 +69,12 @@ void find_captions(CocoLayout& found) {
     if (name == std::string::npos) continue;
     std::string captions = part.file;
     captions.replace(name, kInstances.size(), kCaptions);
-    const auto there = std::find(found.others.begin(), found.others.end(), captions);
+    const auto there = std::ranges::find(found.others, captions);
     if (there != found.others.end()) part.captions = captions;
   }
   if (!found.all_have_captions()) return;
   for (const Part& part : found.parts)
-    found.others.erase(std::find(found.others.begin(), found.others.end(), part.captions));
+    found.others.erase(std::ranges::find(found.others, part.captions));
 }
 
 CocoLayout find_coco(const fs::path& root, FolderLook& look) {
@@ -92,9 +91,8 @@ CocoLayout find_coco(const fs::path& root, FolderLook& look) {
     std::vector<std::string> folders;
     if (!name->empty()) folders = {"images/" + *name, *name};
     if (may_be_all) folders.emplace_back("images");
-    const auto folder = std::find_if(folders.begin(), folders.end(), [&](const std::string& one) {
-      return fs::is_directory(root / one, code);
-    });
+    const auto folder = std::ranges::find_if(
+        folders, [&](const std::string& one) { return fs::is_directory(root / one, code); });
     const bool all = may_be_all && folder != folders.end() && *folder == "images";
     if (folder != folders.end())
       found.parts.push_back({all ? "" : split_for(*name), *folder, path});
@@ -108,8 +106,7 @@ CocoLayout find_coco(const fs::path& root, FolderLook& look) {
     if (fs::is_regular_file(root / folder / kInFolder, code))
       found.parts.push_back({split_for(folder), folder, folder + "/" + kInFolder});
   }
-  std::sort(found.parts.begin(), found.parts.end(),
-            [](const Part& a, const Part& b) { return a.split < b.split; });
+  std::ranges::sort(found.parts, {}, &Part::split);
   const auto is_shared = [](const Part& part) { return part.shared; };
   if (!std::ranges::all_of(found.parts, is_shared)) {  // it is clear what the folder is for
     for (const Part& part : found.parts)
@@ -127,7 +124,7 @@ std::vector<std::string> left_out(const fs::path& root, const std::vector<Part>&
   for (const char* above : {"", "images"}) {
     for (const std::string& name : look.folders_in(root / above)) {
       const std::string folder = naming::join(above, name);
-      const bool used = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
+      const bool used = std::ranges::any_of(parts, [&](const Part& part) {
         return part.folder == folder || folder.starts_with(part.folder + '/');
       });
       if (!used && !split_named(name).empty() && look.holds_image_names(root / folder))
@@ -287,7 +284,7 @@ class CocoFolder final : public AnnotatedFolder {
     std::string folders;
     std::vector<std::string> there;
     for (const Part& part : found_.parts) {
-      if (std::find(there.begin(), there.end(), part.split) != there.end()) continue;
+      if (std::ranges::find(there, part.split) != there.end()) continue;
       if (part.split.empty() && !found_.parts.back().split.empty()) continue;
       there.push_back(part.split);
       const std::string head = part.split.empty() ? "" : part.split + "=";

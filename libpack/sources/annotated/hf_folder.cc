@@ -41,7 +41,7 @@ HfLayout find_hf(const fs::path& root, FolderLook& look) {
   }
   if (found.folders.empty()) return found;
   for (const std::string& folder : look.folders_in(root)) {
-    if (std::find(found.folders.begin(), found.folders.end(), folder) == found.folders.end() &&
+    if (std::ranges::find(found.folders, folder) == found.folders.end() &&
         look.holds_image_names(root / folder))
       found.without.push_back(folder);
   }

@@ -339,7 +339,7 @@ class VocFolder final : public AnnotatedFolder {
         leave_out(whole, entries, split, listing);
         continue;
       }
-      std::sort(entries.begin(), entries.end());
+      std::ranges::sort(entries);
       for (const std::size_t i : entries) split.entries.add_from(whole.entries, i);
       listing.splits.push_back(std::move(split));
     }

@@ -63,11 +63,11 @@ class PlaceFinder {
   YoloPlaces places_of(const DataYaml::Split& split) {
     YoloPlaces places{split.name};
     for (const std::string& text : split.places) add(split.name, text, places);
-    std::sort(places.folders.begin(), places.folders.end());
+    std::ranges::sort(places.folders);
     // A folder inside another one is walked with it.
     std::vector<std::string> outer;
     for (const std::string& folder : places.folders) {
-      const bool within = std::any_of(outer.begin(), outer.end(), [&](const std::string& one) {
+      const bool within = std::ranges::any_of(outer, [&](const std::string& one) {
         return one.empty() || one == folder || folder.starts_with(one + '/');
       });
       if (!within) outer.push_back(folder);

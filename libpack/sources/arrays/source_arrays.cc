@@ -105,7 +105,7 @@ class ArraysSource final : public PayloadSource {
       const std::string name = entry.path().filename();
       if (!naming::passed_over(name) && has_array_name(name)) found.push_back(entry.path());
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
   }
 
@@ -224,7 +224,7 @@ class ArraysSource final : public PayloadSource {
   }
 
   const ImageArray& array_of(const EntryTable::Facts& facts) const {
-    return *std::find_if(images_.begin(), images_.end(), [&](const ImageArray& array) {
+    return *std::ranges::find_if(images_, [&](const ImageArray& array) {
       return facts.locator - array.first < array.count;
     });
   }

@@ -99,8 +99,8 @@ class FolderSource final : public Source {
 
   /// A missing field can only be noticed when some images could be listed.
   std::vector<std::string> occurring_fields(const Listing& listing) const {
-    const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
-                                    [](const SplitListing& s) { return s.entries.size() > 0; });
+    const bool images = std::ranges::any_of(
+        listing.splits, [](const SplitListing& s) { return s.entries.size() > 0; });
     if (!images) return fields_.names();
     return wanted_fields(fields_.names(), fields_.names_of(fields_in(listing)), root_);
   }
@@ -115,9 +115,7 @@ class FolderSource final : public Source {
   std::string file_of(std::size_t f, const std::string& path, const SplitListing& split) const {
     const std::optional<FieldPattern>& place = fields_[f].place;
     if (!place) return field_file(path, fields_[f].name);
-    const auto root =
-        std::find_if(layout_.roots.begin(), layout_.roots.end(),
-                     [&](const Layout::Root& one) { return one.folder == split.origin; });
+    const auto root = std::ranges::find(layout_.roots, split.origin, &Layout::Root::folder);
     return place->file_of(root->place_of(path)).value_or("");
   }
 

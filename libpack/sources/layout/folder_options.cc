@@ -47,8 +47,7 @@ std::vector<SplitFolder> parse_split_folders(const std::string& text) {
     }
     folders.push_back(one);
   }
-  std::sort(folders.begin(), folders.end(),
-            [](const SplitFolder& a, const SplitFolder& b) { return a.split < b.split; });
+  std::ranges::sort(folders, {}, &SplitFolder::split);
   return folders;
 }
 

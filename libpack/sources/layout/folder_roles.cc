@@ -106,8 +106,7 @@ std::vector<std::string> words_of(std::string_view name) {
 }
 
 const Word* find_exactly(std::string_view text) {
-  const auto found = std::find_if(kWords.begin(), kWords.end(),
-                                  [&](const Word& word) { return word.text == text; });
+  const auto found = std::ranges::find(kWords, text, &Word::text);
   return found != kWords.end() ? &*found : nullptr;
 }
 

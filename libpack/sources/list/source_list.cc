@@ -143,12 +143,12 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   const auto rank = [](const std::string& name) {
     constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
                                                         "test"};
-    return std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin();
+    return std::ranges::find(kOrder, name) - kOrder.begin();
   };
-  std::stable_sort(splits.begin(), splits.end(),
-                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(
+      splits, [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   if (splits.empty()) splits.emplace_back();
-  std::sort(hashes.begin(), hashes.end());
+  std::ranges::sort(hashes);
   for (std::size_t i = 1; i < hashes.size(); ++i) {
     if (hashes[i] == hashes[i - 1]) repeats.try_emplace(hashes[i]);
   }
@@ -297,7 +297,7 @@ class ListSource final : public Source {
   }
 
   void take_row(Pending& row, Survey& survey, Listing& listing) {
-    const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
+    const auto split = std::ranges::find(survey.splits, row.split);
     // A row whose split has no valid name is a reject of the first split: it must be counted
     // somewhere.
     SplitListing& out =

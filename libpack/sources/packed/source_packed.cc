@@ -151,8 +151,7 @@ class PackedSource final : public Source {
   }
 
   const Part& part_of(const SplitListing& split) const {
-    return *std::find_if(parts_.begin(), parts_.end(),
-                         [&](const Part& part) { return part.split == split.origin; });
+    return *std::ranges::find(parts_, split.origin, &Part::split);
   }
 
   std::vector<std::string> class_names(const ListOptions& options) const {

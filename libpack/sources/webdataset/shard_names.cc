@@ -170,7 +170,7 @@ std::vector<fs::path> find_shards(const fs::path& source) {
   }
   if (shards.empty())
     throw Error(ErrorKind::kNotFound, "there are no shards", source, "check the path");
-  std::sort(shards.begin(), shards.end(), [](const fs::path& a, const fs::path& b) {
+  std::ranges::sort(shards, [](const fs::path& a, const fs::path& b) {
     return a.filename().native() < b.filename().native();
   });
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());

@@ -91,8 +91,7 @@ std::vector<CacheEntry> RunCache::entries() const {
     entries.push_back({shard.header.sha256, shard.header.bytes, shard.stored, shard.leased,
                        shard.header.used_ns / kSecond});
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const CacheEntry& a, const CacheEntry& b) { return a.sha256 < b.sha256; });
+  std::ranges::sort(entries, {}, &CacheEntry::sha256);
   return entries;
 }
 
@@ -105,7 +104,7 @@ std::vector<std::string> RunCache::verify(const std::stop_token& stop) {
   const StopScope scope(stop);
   CacheDirectory& directory = *state_->directory;
   std::vector<FoundShard> shards = directory.shards();
-  std::sort(shards.begin(), shards.end(), [](const FoundShard& a, const FoundShard& b) {
+  std::ranges::sort(shards, [](const FoundShard& a, const FoundShard& b) {
     return a.header.sha256 < b.header.sha256;
   });
   std::vector<std::string> damaged;

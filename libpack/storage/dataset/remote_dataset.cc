@@ -173,7 +173,7 @@ class RemoteDataset final : public RemoteFiles {
     std::vector<std::string> found;
     for (const std::string split : kUsualSplits)
       if (has(split + "/" + std::string(kManifestName))) found.push_back(split);
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
   }
 

@@ -180,9 +180,7 @@ S3Fault parse_s3_fault(Bytes body) {
 }
 
 const S3FaultMeaning* meaning_of_s3_fault(std::string_view code) {
-  const auto found =
-      std::find_if(kMeanings.begin(), kMeanings.end(),
-                   [&](const S3FaultMeaning& meaning) { return meaning.code == code; });
+  const auto found = std::ranges::find(kMeanings, code, &S3FaultMeaning::code);
   return found == kMeanings.end() ? nullptr : &*found;
 }
 

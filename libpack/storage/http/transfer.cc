@@ -46,7 +46,7 @@ std::string_view trimmed(std::string_view text) {
 /// nothing of the other headers that bear secrets.
 bool may_follow(const HttpRequest& request) {
   if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD")) return false;
-  return std::none_of(request.headers.begin(), request.headers.end(), [](const auto& header) {
+  return std::ranges::none_of(request.headers, [](const auto& header) {
     const std::string name = lower_case(header.first);
     return name == "authorization" || name == "cookie" || name.starts_with("x-");
   });

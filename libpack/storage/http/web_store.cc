@@ -272,10 +272,9 @@ std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t 
     }
     return objects.size();
   });
-  std::sort(objects.begin(), objects.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(objects, [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
-  if (std::adjacent_find(objects.begin(), objects.end(), same) != objects.end())
+  if (std::ranges::adjacent_find(objects, same) != objects.end())
     throw Error(ErrorKind::kCorrupt, "the storage lists an object twice", source_->place.shown(),
                 "check the place, and what lies there");
   return objects;

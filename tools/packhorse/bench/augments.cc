@@ -73,8 +73,7 @@ constexpr std::array kAugments = {
 };
 
 const AugmentChoice& augment_called(const std::string& name) {
-  return *std::find_if(kAugments.begin(), kAugments.end(),
-                       [&](const AugmentChoice& choice) { return choice.name == name; });
+  return *std::ranges::find(kAugments, name, &AugmentChoice::name);
 }
 
 int side_of(std::string_view text, const std::string& whole) {

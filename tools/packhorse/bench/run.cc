@@ -151,7 +151,7 @@ reader::Spread Run::rate() const {
 const Measurement& Run::median_pass() const {
   std::vector<const Measurement*> by_rate;
   for (const Measurement& pass : passes) by_rate.push_back(&pass);
-  std::sort(by_rate.begin(), by_rate.end(), [](const Measurement* a, const Measurement* b) {
+  std::ranges::sort(by_rate, [](const Measurement* a, const Measurement* b) {
     return a->images_per_s() < b->images_per_s();
   });
   return *by_rate[by_rate.size() / 2];

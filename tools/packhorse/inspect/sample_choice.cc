@@ -91,7 +91,7 @@ std::vector<char> SampleChoice::labels(const PackedDataset& dataset) const {
 
 std::size_t find_class(const PackedDataset& dataset, const std::string& name) {
   const std::vector<std::string>& classes = dataset.classes();
-  const auto found = std::find(classes.begin(), classes.end(), name);
+  const auto found = std::ranges::find(classes, name);
   if (found != classes.end()) return static_cast<std::size_t>(found - classes.begin());
   const std::optional<std::size_t> label = number_in(name);
   if (label && *label < classes.size()) return *label;

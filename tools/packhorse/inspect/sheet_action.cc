@@ -100,7 +100,7 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
                    stop);
   report(dataset, tiles, layout, sheet.size(), printed);
   const auto damaged = [](const Tile& tile) { return !tile.damage.empty(); };
-  return std::any_of(tiles.begin(), tiles.end(), damaged) ? program::kDamage : program::kDone;
+  return std::ranges::any_of(tiles, damaged) ? program::kDamage : program::kDone;
 }
 
 std::vector<std::size_t> SheetAction::picked(const PackedDataset& dataset) const {

@@ -105,7 +105,7 @@ std::vector<std::byte> ShowAction::bytes_of(const PackedDataset& dataset,
   std::vector<std::byte> bytes;
   if (!field_.empty()) {
     const std::vector<std::string>& fields = dataset.fields();
-    const auto found = std::find(fields.begin(), fields.end(), field_);
+    const auto found = std::ranges::find(fields, field_);
     if (found == fields.end() ||
         !dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes)) {
       throw Error(ErrorKind::kNotFound, "the sample has no field '" + field_ + "'", dataset.path(),

@@ -119,7 +119,7 @@ class IniReader {
  public:
   void take(std::string_view line) {
     ++number_;
-    if (std::any_of(line.begin(), line.end(), [](unsigned char c) {
+    if (std::ranges::any_of(line, [](unsigned char c) {
           return (c < 0x20 && c != '\t' && c != '\r') || c == 0x7f;
         }))
       refuse_line(number_, "has control characters");
@@ -219,7 +219,7 @@ std::string of_profile(const char* setting, const Profile& profile) {
 bool is_region(std::string_view text) {
   constexpr std::size_t kMost = 63;
   return !text.empty() && text.size() <= kMost && text.front() != '-' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+         std::ranges::all_of(text, [](unsigned char c) {
            return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
          });
 }

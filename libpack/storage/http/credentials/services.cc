@@ -224,7 +224,7 @@ std::string error_code(const pugi::xml_document& document) {
   constexpr std::size_t kMost = 64;
   const std::string code =
       document.child("ErrorResponse").child("Error").child("Code").text().get();
-  const bool word = code.size() <= kMost && std::all_of(code.begin(), code.end(), [](char c) {
+  const bool word = code.size() <= kMost && std::ranges::all_of(code, [](char c) {
                       return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.';
                     });
   return word ? code : std::string();

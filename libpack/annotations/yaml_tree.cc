@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <span>
 #include <system_error>
 #include <thread>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -39,12 +39,8 @@ struct Place {
 
 /// The number in /proc/self/fd/N, by whatever name of that folder.
 std::optional<int> own_descriptor(const fs::path& path) {
-  const std::string name = path.filename();
-  const char* const end = name.data() + name.size();
-  int number = -1;
-  if (const auto parsed = std::from_chars(name.data(), end, number);
-      parsed.ec != std::errc() || parsed.ptr != end || number < 0)
-    return std::nullopt;
+  const auto number = parse_number<int>(path.filename().native());
+  if (number.value_or(-1) < 0) return std::nullopt;
   std::error_code code;
   const fs::path folder = fs::canonical(folder_of(path), code);
   if (code || folder != fs::canonical("/proc/self/fd", code)) return std::nullopt;

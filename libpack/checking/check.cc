@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/ascii.h"
 #include "base/choices.h"
 #include "base/hash.h"
 #include "base/option.h"
@@ -17,6 +15,7 @@
 #include "base/printable.h"
 #include "base/resources.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "checking/check_config.h"
 #include "checking/finding_log.h"
 #include "checking/sample_look.h"
@@ -202,10 +201,9 @@ class Checker {
   void look_at_numbers() {
     std::vector<long> values;
     for (const std::string& name : listing_.classes) {
-      long value = 0;
-      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-      if (error != std::errc() || end != name.data() + name.size()) return;
-      values.push_back(value);
+      const auto value = parse_number<long>(name);
+      if (!value) return;
+      values.push_back(*value);
     }
     std::vector<long> in_order = values;
     std::ranges::sort(in_order);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "codecs/cursor.h"
 
 namespace packhorse {

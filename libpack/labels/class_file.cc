@@ -5,11 +5,10 @@
 #include <optional>
 #include <set>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/class_list.h"
 #include "labels/label_names.h"
-#include "labels/label_text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -119,9 +118,7 @@ std::vector<std::string> read_class_file(const std::filesystem::path& path) {
   read_exactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path);
   std::string lines;
   for (std::string_view rest = without_byte_order_mark(text); !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    lines.append(trimmed(rest.substr(0, end))).append("\n");
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    lines.append(trimmed(take_part(rest, '\n'))).append("\n");
   }
   std::vector<std::string> classes = parse_class_list(lines, path);
   refuse_other_shapes(classes, path);

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"

@@ -1,10 +1,10 @@
 #include "labels/label_names.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -17,11 +17,8 @@ namespace {
 constexpr std::int64_t kLargestUnnamed = 1'000'000;
 
 std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return std::to_string(value) == text ? std::optional(value) : std::nullopt;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && std::to_string(*value) == text ? value : std::nullopt;
 }
 
 /// Unpacking makes a folder of each class name.

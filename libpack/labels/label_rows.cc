@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -57,14 +56,6 @@ std::optional<std::string> unquoted(std::string_view cell) {
     text += cell[at];
   }
   return text;
-}
-
-std::optional<std::size_t> number(const std::string& text) {
-  std::size_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return value;
 }
 
 bool has_image_cell(const std::vector<std::string>& cells) {
@@ -227,7 +218,7 @@ void LabelRows::cut_last_word() {
 
 /// The place of a column told by its number, or by its name in the first line.
 std::size_t LabelRows::column(const std::vector<std::string>& first, const std::string& wanted) {
-  const std::optional<std::size_t> place = number(wanted);
+  const std::optional<std::size_t> place = parse_number<std::size_t>(wanted);
   if (place && *place >= 1 && *place <= first.size()) return *place - 1;
   const auto same = [&](const std::string& cell) { return lower_case(cell) == lower_case(wanted); };
   const auto found = std::ranges::find_if(first, same);
@@ -244,7 +235,9 @@ std::size_t LabelRows::column(const std::vector<std::string>& first, const std::
   return static_cast<std::size_t>(found - first.begin());
 }
 
-bool LabelRows::by_numbers() const { return number(columns_.path) && number(columns_.label); }
+bool LabelRows::by_numbers() const {
+  return parse_number<std::size_t>(columns_.path) && parse_number<std::size_t>(columns_.label);
+}
 
 void LabelRows::refuse_images_in_header(const std::vector<std::string>& first) const {
   const auto image = std::ranges::find_if(first, naming::has_any_image_name);

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_slices.h"
 #include "base/stop.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "listing/listing.h"
 
 /// What names mean in a tree of class folders, be it on disk or in an archive.

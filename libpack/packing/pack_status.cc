@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/scratch_file.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/version.h"
@@ -58,12 +58,9 @@ std::optional<std::uint64_t> bytes_in(const fs::path& receipt) try {
 /// The number of a shard, by the name of its receipt.
 std::optional<std::uint64_t> number_of(const fs::path& receipt) {
   const std::string name = receipt.stem().string();
-  const char* const end = name.data() + name.size();
-  std::uint64_t number = 0;
   const std::size_t dash = name.rfind('-');
   if (receipt.extension() != ".json" || dash == std::string::npos) return std::nullopt;
-  const auto [behind, error] = std::from_chars(name.data() + dash + 1, end, number);
-  return error == std::errc{} && behind == end ? std::optional(number) : std::nullopt;
+  return parse_number<std::uint64_t>(name.substr(dash + 1));
 }
 
 /// The finished shards of a split. A receipt that goes meanwhile is none.

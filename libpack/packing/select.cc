@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -270,20 +270,11 @@ void refuse_second_split(const Listing& listing) {
 
 std::vector<unsigned> SelectOptions::parse_split(const std::string& text) {
   std::vector<unsigned> weights;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    unsigned weight = 0;
-    const auto [next, code] = std::from_chars(at, end, weight);
-    if (code != std::errc() || weight == 0 || weight > 1'000'000) break;
-    weights.push_back(weight);
-    if (next == end) {
-      if (weights.size() == 2 || weights.size() == 3) return weights;
-      break;
-    }
-    if (*next != ':' || next + 1 == end) break;
-    at = next + 1;
-  }
+  for (const std::string_view part : split_text(text, ':'))
+    weights.push_back(parse_number<unsigned>(part).value_or(0));
+  const auto is_weight = [](unsigned weight) { return weight > 0 && weight <= 1'000'000; };
+  if ((weights.size() == 2 || weights.size() == 3) && std::ranges::all_of(weights, is_weight))
+    return weights;
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid split", {},
               "give weights such as 90:10 (train, val) or 80:10:10 (train, val, test)");
 }

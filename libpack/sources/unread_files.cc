@@ -7,10 +7,10 @@
 #include <string>
 
 #include "archive/archive_scan.h"
-#include "base/ascii.h"
 #include "base/directory_look.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/image_header.h"
 #include "formats/foreign_shard.h"
 #include "listing/names.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/option.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packing/select.h"
 #include "transforms/transform.h"
@@ -42,11 +42,8 @@ void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given)
 }
 
 int level_of(const std::string& compress) {
-  int level = 0;
   const std::size_t colon = compress.find(':');
-  if (colon != std::string::npos)
-    std::from_chars(compress.data() + colon + 1, compress.data() + compress.size(), level);
-  return level;
+  return colon == std::string::npos ? 0 : parse_number<int>(compress.substr(colon + 1)).value_or(0);
 }
 
 /// Throws when the dataset was packed with targets that the source does not bring, and none are

@@ -1,7 +1,6 @@
 #include "packhorse/verify/verify.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -13,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/resources.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -313,16 +313,8 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
 }  // namespace
 
 VerifyPart VerifyPart::parse(const std::string& text) {
-  VerifyPart part;
-  const char* const end = text.data() + text.size();
-  const auto index = std::from_chars(text.data(), end, part.index);
-  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
-    const auto count = std::from_chars(index.ptr + 1, end, part.count);
-    if (count.ec == std::errc() && count.ptr == end && part.index < part.count &&
-        part.count <= 1'000'000) {
-      return part;
-    }
-  }
+  if (const auto part = parse_part<std::size_t>(text); part && part->second <= 1'000'000)
+    return {part->first, part->second};
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid part", {},
               "give I/N with 0 <= I < N, e.g. 0/10 to 9/10");
 }

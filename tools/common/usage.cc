@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "base/choices.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "common/checks.h"
 #include "common/options.h"
 
@@ -212,9 +212,8 @@ class UsageErrors {
 /// number that is too large for the largest there is.
 template <class Number>
 bool is_decimal(const std::string& text) {
-  Number number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
+  const auto number = parse_number<Number>(text);
+  return number && std::to_string(*number) == text;
 }
 
 void check_value(const CLI::Option& option, const std::string& value) {

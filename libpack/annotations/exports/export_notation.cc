@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
@@ -232,10 +231,9 @@ std::optional<std::vector<double>> numbers_in(std::string_view text, std::string
     text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
     if (text.empty()) return numbers;
     const std::string_view word = text.substr(0, text.find_first_of(separators));
-    double number = 0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (code != std::errc() || end != word.data() + word.size()) return std::nullopt;
-    numbers.push_back(number);
+    const auto number = parse_number<double>(word);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
     text.remove_prefix(word.size());
   }
 }

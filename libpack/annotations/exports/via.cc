@@ -10,11 +10,11 @@
 
 #include "annotations/exports/export_notation.h"
 #include "annotations/exports/parsed_values.h"
-#include "base/ascii.h"
 #include "base/json_slices.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "labels/row_reader.h"
 #include "labels/text_file.h"
 #include "listing/names.h"

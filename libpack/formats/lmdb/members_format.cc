@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "formats/kinds.h"
 #include "formats/lmdb/database.h"
 #include "formats/lmdb/layout.h"
 #include "formats/sample_checks.h"
 #include "image/npy.h"
-#include "labels/label_text.h"
 
 namespace packhorse::lmdb {
 
@@ -143,7 +143,7 @@ class MembersReader final : public ShardReader {
       const MemberName member = split_member(entry.key);
       sample.key = member.key;
       if (member.extension == kLabelMember) {
-        const std::optional<std::int64_t> label = parse_label(as_text(entry.value));
+        const std::optional<std::int64_t> label = parse_number<std::int64_t>(as_text(entry.value));
         if (!label) corrupt("a label is not a number", sample.key);
         sample.label = *label;
       } else if (is_image(member.extension) && !image_seen) {

@@ -2,10 +2,10 @@
 
 #include "archive/handles.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/zstd_frame.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
-#include "labels/label_text.h"
 
 namespace packhorse::wds {
 
@@ -107,7 +107,7 @@ class Reader final : public ShardReader {
   }
 
   std::int64_t label_of(Bytes text) const {
-    const std::optional<std::int64_t> label = parse_label(as_text(text));
+    const std::optional<std::int64_t> label = parse_number<std::int64_t>(as_text(text));
     if (!label) corrupt("a label is no number");
     return *label;
   }

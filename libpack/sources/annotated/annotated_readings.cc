@@ -9,9 +9,9 @@
 
 #include "annotations/exports/export_notation.h"
 #include "annotations/sample_targets.h"
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/image_header.h"
 #include "labels/label_rows.h"
 #include "labels/text_file.h"

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "annotations/voc_file.h"
-#include "base/ascii.h"
 #include "base/directory_look.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

@@ -10,10 +10,10 @@
 #include <map>
 
 #include "annotations/data_yaml.h"
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

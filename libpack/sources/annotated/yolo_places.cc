@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

@@ -9,12 +9,11 @@
 #include <set>
 
 #include "annotations/darknet_data.h"
-#include "base/ascii.h"
 #include "base/directory_look.h"
 #include "base/file.h"
 #include "base/option.h"
 #include "base/printable.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"

@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "sources/arrays/array_files.h"
 #include "sources/layout/folder_roles.h"
 

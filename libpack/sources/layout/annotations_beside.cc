@@ -13,11 +13,11 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "labels/label_rows.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/layout/layout.h"
@@ -35,10 +36,8 @@ bool lies_in(const std::string& folder, const std::string& other) {
 std::vector<SplitFolder> parse_split_folders(const std::string& text) {
   std::vector<SplitFolder> folders;
   if (text == "none") return folders;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const SplitFolder one = parse_one(text.substr(at, comma - at));
-    at = comma + 1;
+  for (const std::string_view part : split_text(text, ',')) {
+    const SplitFolder one = parse_one(std::string(part));
     for (const SplitFolder& other : folders) {
       if (other.split == one.split)
         refuse("two folders are given for the split '" + one.split + "'");

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/ascii.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "codecs/colour_rows.h"
 #include "codecs/image_header.h"
 #include "codecs/perceptual_hash.h"

@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "archive/archive_scan.h"
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/class_list.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

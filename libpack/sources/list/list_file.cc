@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/row_reader.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"

@@ -8,8 +8,8 @@
 #include <array>
 #include <map>
 
-#include "base/ascii.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 

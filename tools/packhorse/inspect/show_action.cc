@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "base/output_file.h"
+#include "base/text.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
 #include "dataset/shard_index.h"
@@ -63,13 +63,10 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths,
 /// Finds a sample by number, by path (which has a dot or a slash in it), or by key. Keys begin with
 /// a zero or are long, so a short number is a sample number.
 std::size_t ShowAction::find(const PackedDataset& dataset) const {
-  std::size_t number = 0;
-  const auto [end, code] = std::from_chars(show_.data(), show_.data() + show_.size(), number);
-  const bool is_number = code == std::errc() && end == show_.data() + show_.size();
-  if (is_number && show_.size() < 9) {
-    if (number < dataset.size()) return number;
+  if (const auto number = parse_number<std::size_t>(show_); number && show_.size() < 9) {
+    if (*number < dataset.size()) return *number;
     throw Error(ErrorKind::kNotFound,
-                fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
+                fmt::format("there is no sample {}: the last is {}", *number, dataset.size() - 1),
                 dataset.path(), "`packhorse inspect --list` shows all of them");
   }
   if (show_.find_first_of("./") != std::string::npos) {

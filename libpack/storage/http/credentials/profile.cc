@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 #include "storage/http/credentials.h"
@@ -189,11 +189,7 @@ IniFile parse_ini(std::string_view text) {
     throw Error(ErrorKind::kUsage, "the file has more than 1 MiB", {}, "check whether it is it");
   text = without_byte_order_mark(text);
   IniReader reader;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    reader.take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty()) reader.take(take_part(text, '\n'));
   return reader.finish();
 }
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <pugixml.hpp>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 #include "storage/http/client.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "annotations/json_values.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/option.h"
@@ -223,6 +224,16 @@ void set_turned_box(AnnotatedObject& object, Point around, double degrees) {
     corners.push_back({around.x + (x - around.x) * cosine - (y - around.y) * sine,
                        around.y + (x - around.x) * sine + (y - around.y) * cosine});
   box_from_polygons(object);
+}
+
+std::vector<Point> points_of(std::string_view list) {
+  std::vector<Point> points;
+  for (const std::string_view point : list_of(list, "points")) {
+    const std::vector<double> numbers = numbers_of(point, "point");
+    if (numbers.size() != 2) throw Error(ErrorKind::kCorrupt, "a point is not x and y");
+    points.push_back({numbers[0], numbers[1]});
+  }
+  return points;
 }
 
 std::optional<std::vector<double>> numbers_in(std::string_view text, std::string_view separators) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -33,13 +34,12 @@ class Finder {
   void add(const fs::path& named) {
     fs::path path = fs::absolute(named).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();
-    std::error_code code;
-    if (!fs::exists(path, code) && is_shard_pattern(path)) {
+    if (!path_exists(path) && is_shard_pattern(path)) {
       const auto matching = matching_files(path.native());
       if (matching.empty())
         throw Error(ErrorKind::kNotFound, "no file matches the pattern", named, "check the path");
       for (const fs::path& one : matching) add_shard(one);
-    } else if (!fs::exists(path, code)) {
+    } else if (!path_exists(path)) {
       throw Error(ErrorKind::kNotFound, "the shard does not exist", named, "check the path");
     } else if (!try_shard(path)) {
       if (!fs::is_directory(path)) refuse(path);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "packhorse/base/error.h"
@@ -71,9 +72,8 @@ std::vector<std::string> darknet_names(const fs::path& file) {
 
 /// A path in the folder: as it is written, or without the folder `data`.
 std::string place_of(const fs::path& folder, const std::string& path) {
-  std::error_code code;
   const std::string_view inner = without_data_folder(path);
-  return inner.empty() || fs::exists(folder / path, code) ? path : std::string(inner);
+  return inner.empty() || path_exists(folder / path) ? path : std::string(inner);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::string_view without_data_folder(std::string_view path) {
 
 DataYaml read_darknet_data(const fs::path& file) {
   const std::map<std::string, std::string> members = members_of(file);
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const fs::path folder = folder_around(file);
   const auto named = [&](const char* name) {
     const auto found = members.find(name);
     return found == members.end() ? std::string() : place_of(folder, found->second);

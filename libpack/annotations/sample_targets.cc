@@ -13,6 +13,7 @@
 #include "annotations/yolo_labels.h"
 #include "base/hash.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
@@ -160,8 +161,7 @@ void SampleTargets::read_exports() {
 /// The files of one data set: they have the same categories.
 void SampleTargets::open_files() {
   for (const auto& [name, path] : options_.files) {
-    std::error_code code;
-    if (std::filesystem::is_directory(path, code) && !options_.is_export())
+    if (is_folder(path) && !options_.is_export())
       throw Error(ErrorKind::kUsage, "`targets=` names a folder, not a file with annotations", path,
                   "name the file in it");
     Split& split = splits_[name];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/option.h"
+#include "base/paths.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/class_set.h"
 
@@ -85,10 +86,6 @@ std::string_view TargetOptions::field() const {
 }
 
 std::optional<TablePlace> table_of(const ExtraTarget& extra) {
-  const auto is_file = [](const std::string& path) {
-    std::error_code code;
-    return std::filesystem::is_regular_file(path, code);
-  };
   if (extra.kind == ExtraTarget::Kind::kMask) return std::nullopt;
   if (is_file(extra.place)) return TablePlace{extra.place, {}};
   const std::size_t colon = extra.place.rfind(':');

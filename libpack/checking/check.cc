@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/option.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/permutation.h"
 #include "base/printable.h"
 #include "base/resources.h"
@@ -107,10 +108,7 @@ class Checker {
     return false;
   }
 
-  bool exists() const {
-    std::error_code ignored;
-    return is_url(path_.native()) || fs::exists(path_, ignored);
-  }
+  bool exists() const { return is_url(path_.native()) || path_exists(path_); }
 
   void look_at_all() {
     report_.detected = listing_.detected;
@@ -483,9 +481,7 @@ CheckReport check(const fs::path& path, const CheckOptions& options, Progress* p
   const StopScope scope(stop);
   options.validate();
   CheckOptions all = options;
-  std::error_code ignored;
-  if (all.config.empty() && fs::is_regular_file(path / kCheckConfig, ignored))
-    all.config = path / kCheckConfig;
+  if (all.config.empty() && is_file(path / kCheckConfig)) all.config = path / kCheckConfig;
   if (!all.config.empty()) read_check_config(all.config, all);
   Progress unseen;
   return Checker(path, all, progress != nullptr ? *progress : unseen).run();

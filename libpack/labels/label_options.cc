@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "listing/names.h"
@@ -52,8 +53,7 @@ std::map<std::string, fs::path> parse_labels(const std::vector<std::string>& val
                          : "there are two files for the split '" + split + "'");
   };
   for (const std::string& value : values) {
-    std::error_code code;
-    if (value.find('=') == std::string::npos || fs::exists(value, code)) {
+    if (value.find('=') == std::string::npos || path_exists(value)) {
       add("", value);
       continue;
     }

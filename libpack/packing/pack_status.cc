@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/paths.h"
 #include "base/scratch_file.h"
 #include "base/text.h"
 #include "packhorse/base/error.h"
@@ -66,8 +67,7 @@ std::optional<std::uint64_t> number_of(const fs::path& receipt) {
 /// The finished shards of a split. A receipt that goes meanwhile is none.
 std::vector<DoneShard> done_in(const fs::path& receipts, std::uint64_t shards) {
   std::vector<DoneShard> done;
-  std::error_code code;
-  if (!fs::is_directory(receipts, code)) return done;
+  if (!is_folder(receipts)) return done;
   for (const fs::directory_entry& entry : entries_in(receipts)) {
     const fs::path& receipt = entry.path();
     const std::optional<std::uint64_t> shard = number_of(receipt);
@@ -137,8 +137,7 @@ class Status {
  private:
   void read_notes() {
     const fs::path folder = staging_ / TaskNote::kFolder;
-    std::error_code code;
-    if (fs::is_directory(folder, code)) {
+    if (is_folder(folder)) {
       for (const fs::directory_entry& entry : entries_in(folder)) {
         if (entry.path().extension() != ".json") continue;
         if (auto note = TaskNote::read(entry.path()))
@@ -146,11 +145,11 @@ class Status {
       }
     }
     if (notes_.empty())
-      throw Error(
-          ErrorKind::kNotFound,
-          fs::exists(staging_, code) ? "nobody packs here, or the source is still being listed"
-                                     : "nobody packs there: there is no staging directory",
-          staging_, "give the OUT of a `packhorse pack` that is running or was interrupted");
+      throw Error(ErrorKind::kNotFound,
+                  path_exists(staging_) ? "nobody packs here, or the source is still being listed"
+                                        : "nobody packs there: there is no staging directory",
+                  staging_,
+                  "give the OUT of a `packhorse pack` that is running or was interrupted");
     // Of several kinds of runs, the last to be heard of counts.
     std::ranges::sort(notes_, std::greater<>(), &Noted::sign);
     const std::uint64_t parts = count();

@@ -7,6 +7,7 @@
 #include "annotations/sample_targets.h"
 #include "base/choices.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -67,17 +68,15 @@ namespace {
 /// The kind of source that the options imply; empty when they imply none.
 std::string_view kind_by_options(const fs::path& path, const ListOptions& options,
                                  FolderLook& look) {
-  std::error_code code;
   if (options.split_folders && !options.split_folders->empty() && is_shard_folder(path, look))
     return kFolderSource.name;
-  if (!options.labels.empty() && fs::is_regular_file(path, code) &&
-      !ListFile::has_list_name(path) && webdataset::holds_bare_images(path)) {
+  if (!options.labels.empty() && is_file(path) && !ListFile::has_list_name(path) &&
+      webdataset::holds_bare_images(path)) {
     return kArchiveSource.name;
   }
   const FieldChoice& fields = options.fields;
   const bool places = !fields.places.empty() || (fields.names && !fields.names->empty());
-  if (options.targets.notation == TargetOptions::Notation::kVoc && !places &&
-      fs::is_directory(path, code))
+  if (options.targets.notation == TargetOptions::Notation::kVoc && !places && is_folder(path))
     return kVocSource.name;
   return {};
 }
@@ -208,8 +207,7 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
                   path, "leave out `source_kind=`");
     return with_kind(yolo::open(path, *data), kYoloSource.name);
   }
-  std::error_code code;
-  if (!fs::exists(path, code) && !is_shard_pattern(path)) {
+  if (!path_exists(path) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
   FolderLook look;

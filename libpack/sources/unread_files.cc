@@ -7,8 +7,8 @@
 #include <string>
 
 #include "archive/archive_scan.h"
-#include "base/directory_look.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "codecs/image_header.h"
@@ -261,10 +261,9 @@ class UnreadLook {
 };
 
 Found find_unread(const fs::path& path, FolderLook& look) {
-  std::error_code code;
   try {
-    if (fs::is_regular_file(path, code)) return {judge(path).unread, path};
-    if (fs::is_directory(path, code)) return UnreadLook(look).through(path);
+    if (is_file(path)) return {judge(path).unread, path};
+    if (is_folder(path)) return UnreadLook(look).through(path);
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): who reads the folder says so
   }
   return {};
@@ -299,9 +298,8 @@ bool is_foreign_shard(const fs::path& path) {
 }  // namespace
 
 std::string advice_to_adopt(const fs::path& path) {
-  std::error_code code;
   bool found = is_foreign_shard(path);
-  if (!found && fs::is_directory(path, code)) {
+  if (!found && is_folder(path)) {
     const auto entries = entries_in(path);
     found = std::ranges::any_of(
         entries, [](const fs::directory_entry& entry) { return is_foreign_shard(entry.path()); });

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/choices.h"
+#include "base/paths.h"
 #include "dataset/dataset_kinds.h"
 #include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
@@ -33,8 +34,7 @@ void refuse_staging(const fs::path& path) {
 }
 
 bool holds_datasets(const fs::path& path) {
-  std::error_code code;
-  if (!fs::is_directory(path, code)) return false;
+  if (!is_folder(path)) return false;
   const std::vector<fs::directory_entry> entries = entries_in(path);
   return std::ranges::any_of(
       entries, [](const fs::directory_entry& entry) { return is_packed_dataset(entry.path()); });

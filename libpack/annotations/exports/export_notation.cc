@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/stop.h"
 #include "base/text.h"
@@ -188,13 +189,12 @@ ExportedImages read_export(const ExportNotation& notation, const fs::path& place
                            const std::vector<std::string>& classes) {
   ExportFile file{place, {}, {}, {}, classes};
   ExportedImages out;
-  std::error_code code;
   if (const std::size_t colon = place.native().rfind(':');
-      !fs::exists(place, code) && colon != std::string::npos && !notation.choices.empty()) {
+      !path_exists(place) && colon != std::string::npos && !notation.choices.empty()) {
     file.path = place.native().substr(0, colon);
     file.choice = place.native().substr(colon + 1);
   }
-  if (fs::is_directory(file.path, code)) {
+  if (is_folder(file.path)) {
     if (!notation.by_image)
       throw Error(ErrorKind::kUsage, "`targets=` names a folder, not a file with annotations",
                   file.path, "name the file in it");

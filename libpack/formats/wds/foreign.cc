@@ -5,6 +5,7 @@
 #include "archive/handles.h"
 #include "archive/payloads.h"
 #include "archive/tar_header.h"
+#include "base/paths.h"
 #include "formats/foreign_shard.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
@@ -119,8 +120,7 @@ class TarShard final : public ForeignShard {
 };
 
 std::optional<fs::path> find_shard(const fs::path& named) {
-  std::error_code code;
-  if (!fs::is_regular_file(named, code)) return std::nullopt;
+  if (!is_file(named)) return std::nullopt;
   const std::vector<std::byte> head = first_block(named);
   const bool tar =
       is_tar_header(head) || (has_archive_name(named.filename().native()) && !is_zip(head));

@@ -8,6 +8,7 @@
 
 #include "annotations/coco_file.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -79,7 +80,6 @@ void find_captions(CocoLayout& found) {
 
 CocoLayout find_coco(const fs::path& root, FolderLook& look) {
   CocoLayout found;
-  std::error_code code;
   for (const std::string& file : look.files_in(root / "annotations")) {
     const std::string path = "annotations/" + file;
     const auto name = name_about(file);
@@ -92,18 +92,17 @@ CocoLayout find_coco(const fs::path& root, FolderLook& look) {
     if (!name->empty()) folders = {"images/" + *name, *name};
     if (may_be_all) folders.emplace_back("images");
     const auto folder = std::ranges::find_if(
-        folders, [&](const std::string& one) { return fs::is_directory(root / one, code); });
+        folders, [&](const std::string& one) { return is_folder(root / one); });
     const bool all = may_be_all && folder != folders.end() && *folder == "images";
     if (folder != folders.end())
       found.parts.push_back({all ? "" : split_for(*name), *folder, path});
-    else if (!name->empty() && fs::is_directory(root / kImages, code) &&
-             look.holds_image_names(root / kImages))
+    else if (!name->empty() && is_folder(root / kImages) && look.holds_image_names(root / kImages))
       found.parts.push_back({split_for(*name), kImages, path, {}, true});
     else if (!name->empty())
       found.without_folder.push_back(path);
   }
   for (const std::string& folder : look.folders_in(root)) {
-    if (fs::is_regular_file(root / folder / kInFolder, code))
+    if (is_file(root / folder / kInFolder))
       found.parts.push_back({split_for(folder), folder, folder + "/" + kInFolder});
   }
   std::ranges::sort(found.parts, {}, &Part::split);

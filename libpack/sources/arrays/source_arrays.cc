@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "base/directory_look.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "codecs/encode.h"
 #include "image/npy.h"
@@ -285,9 +285,8 @@ bool is_folder_of_arrays(const fs::path& path, FolderLook& look) {
 }  // namespace
 
 bool probe(const fs::path& path, FolderLook& look) {
-  std::error_code code;
-  if (fs::is_regular_file(path, code)) return has_array_name(path);
-  return fs::is_directory(path, code) && is_folder_of_arrays(path, look);
+  if (is_file(path)) return has_array_name(path);
+  return is_folder(path) && is_folder_of_arrays(path, look);
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ArraysSource>(path); }

@@ -5,6 +5,7 @@
 #include "archive/archive_scan.h"
 #include "archive/payloads.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
@@ -125,9 +126,8 @@ class FolderSource final : public Source {
                                                       const std::string& split,
                                                       const ListOptions& options,
                                                       std::map<std::string, Listing>& archives) {
-    std::error_code code;
     const fs::path file = root_ / path;
-    if (!fs::is_regular_file(file, code) ||
+    if (!is_file(file) ||
         !(has_archive_name(file.native()) || is_archive(open_for_reading(file).get(), file)))
       return std::nullopt;
     const bool given = options.labels.for_all() || options.labels.covers(split);
@@ -215,10 +215,7 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-bool probe(const fs::path& path, FolderLook&) {
-  std::error_code code;
-  return fs::is_directory(path, code);
-}
+bool probe(const fs::path& path, FolderLook&) { return is_folder(path); }
 
 std::unique_ptr<Source> open(const fs::path& path) { return open_with(path, {}); }
 

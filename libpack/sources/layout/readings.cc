@@ -8,6 +8,7 @@
 
 #include "archive/archive_scan.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "dataset/class_list.h"
@@ -366,8 +367,7 @@ class Readings {
 
   /// Folders that are such sources themselves.
   void try_folders() {
-    std::error_code code;
-    if (fs::is_regular_file(source_, code)) return;  // what is in an archive is no source
+    if (is_file(source_)) return;  // what is in an archive is no source
     if (fields_.any_elsewhere() || options_.split_folders) return;  // they are in this source
     std::vector<Id> folders;
     for (Id id = 1; id < tree_.size(); ++id) {

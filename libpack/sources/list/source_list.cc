@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "dataset/url.h"
 #include "labels/label_names.h"
@@ -182,7 +183,7 @@ class ListSource final : public Source {
                   "leave out `labels=`, or give the folder as the source");
     }
     list_.emplace(path_, options.fields);
-    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+    const fs::path folder = folder_around(path_);
     survey_.emplace(*list_, options, folder);
     Survey& survey = *survey_;
     if (!survey.urls) base_.emplace(survey.paths.base());
@@ -379,8 +380,7 @@ class ListSource final : public Source {
 }  // namespace
 
 bool probe(const fs::path& path, FolderLook&) {
-  std::error_code code;
-  return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
+  return ListFile::has_list_name(path) && is_file(path);
 }
 
 bool may_name_urls(const fs::path& path) { return ListFile::has_list_name(path); }

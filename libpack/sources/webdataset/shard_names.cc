@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "archive/archive_scan.h"
-#include "base/directory_look.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "packhorse/base/error.h"
 #include "storage/http/credentials/sources.h"
@@ -179,9 +180,7 @@ std::string program_path(const Surroundings& around, const std::string& name) {
   const std::string path = variable_of(around, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   for (const std::string_view folder : split_text(path, ':')) {
     std::string candidate = std::string(folder.empty() ? "." : folder) + "/" + name;
-    std::error_code code;
-    if (std::filesystem::is_regular_file(candidate, code) && ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
+    if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   throw Error(ErrorKind::kUsage, "the program of the profile's credential_process is not in PATH",
               name, "install it, or write its whole path");

@@ -100,13 +100,12 @@ std::map<std::string, std::string> array_names(const ArrayNames& names) {
 }
 
 std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions& options,
-                                   Progress& progress, const std::stop_token& stop) {
+                                   Progress& progress) {
   std::vector<ScannedShard> scanned(named.shards.size());
   run_parallel(
       options.jobs > 0 ? options.jobs : available_cpus(), named.shards.size(), [&](std::size_t i) {
         const NamedShard& shard = named.shards[i];
-        scanned[i] =
-            scan_shard(*named.format, shard.data_file(), shard.name(), options, progress, stop);
+        scanned[i] = scan_shard(*named.format, shard.data_file(), shard.name(), options, progress);
       });
   for (std::size_t i = 1; i < scanned.size(); ++i) {
     if (scanned[i].layout == scanned.front().layout) continue;
@@ -210,7 +209,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   const NamedShards named = find_named_shards(named_paths);
   if (named.shards.empty()) throw Error(ErrorKind::kUsage, "no shards are given");
   AdoptionTarget target(named, options.out, options.overwrite);
-  std::vector<ScannedShard> scanned = scan_all(named, options, *progress, stop);
+  std::vector<ScannedShard> scanned = scan_all(named, options, *progress);
 
   AdoptOptions with_classes = options;
   if (const auto list = target.class_list(); options.classes.empty() && list)
@@ -248,7 +247,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
     report.bytes_in = manifest.payload_bytes;
     report.bytes_out = seal(manifest, target.staged());
     report.id = manifest.id();
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     target.publish(named, manifest);
     report.splits.push_back({"", options.out.value_or(target.path()), std::move(manifest)});
     report.published = true;

@@ -42,8 +42,8 @@ class Sets {
 class Search {
  public:
   Search(std::span<const PackedDataset* const> datasets, const DuplicateSearch& search,
-         Progress& progress, const std::stop_token& stop)
-      : datasets_(datasets), search_(search), progress_(progress), stop_(stop) {
+         Progress& progress)
+      : datasets_(datasets), search_(search), progress_(progress) {
     for (const PackedDataset* dataset : datasets) {
       begins_.push_back(size_);
       size_ += dataset->size();
@@ -87,10 +87,6 @@ class Search {
 
   int jobs() const { return search_.jobs > 0 ? search_.jobs : available_cpus(); }
 
-  void check_stop() const {
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  }
-
   std::vector<std::byte> bytes_of(std::size_t item) const {
     std::vector<std::byte> bytes;
     const At place = at(item);
@@ -124,7 +120,7 @@ class Search {
         bytes.clear();
         continue;
       }
-      check_stop();
+      obey_stop();
       if (bytes.empty()) bytes = bytes_of(first.item);
       if (bytes_of(one.item) == bytes) visit(first.item, one.item);
     }
@@ -156,7 +152,7 @@ class Search {
     run_batches(jobs(), size_, 64, [&](std::size_t begin, std::size_t end) {
       std::vector<std::byte> bytes;
       for (std::size_t item = begin; item < end; ++item) {
-        check_stop();
+        obey_stop();
         ++progress_.samples;
         if (identical_to_[item] != item) continue;  // its first copy is hashed
         const At place = at(item);
@@ -235,7 +231,6 @@ class Search {
   std::span<const PackedDataset* const> datasets_;
   const DuplicateSearch& search_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::vector<std::size_t> begins_;  ///< the first item of each dataset
   std::size_t size_ = 0;
   std::vector<std::uint32_t> identical_to_;  ///< the first item with the same bytes
@@ -254,7 +249,7 @@ DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                 "the distance must be from 0 to " + std::to_string(kMostDistance));
   }
   Progress unseen;
-  return Search(datasets, search, progress != nullptr ? *progress : unseen, stop).run();
+  return Search(datasets, search, progress != nullptr ? *progress : unseen).run();
 }
 
 }  // namespace packhorse

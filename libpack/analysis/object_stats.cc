@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/permutation.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/run_lengths.h"
 
@@ -128,6 +129,7 @@ void ObjectStats::add(const ObjectStats& others) {
 std::optional<ObjectStats> count_objects(const PackedDataset& dataset,
                                          const ObjectStatsOptions& options,
                                          const std::stop_token& stop) {
+  const StopScope scope(stop);
   const std::optional<ObjectsTarget> target = objects_target(dataset);
   if (!target) return std::nullopt;
   ObjectStats none;
@@ -138,8 +140,6 @@ std::optional<ObjectStats> count_objects(const PackedDataset& dataset,
   const std::vector<std::size_t> samples = looked_at(dataset.size(), options);
   run_batches(options.jobs > 0 ? options.jobs : available_cpus(), samples.size(), kImagesAtOnce,
               [&](std::size_t begin, std::size_t end) {
-                if (stop.stop_requested())
-                  throw Error(ErrorKind::kInterrupted, "stopped on request");
                 ObjectStats some = none;
                 std::vector<std::byte> bytes;
                 for (std::size_t i = begin; i < end; ++i) {

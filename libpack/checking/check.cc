@@ -94,13 +94,11 @@ class Checker {
   /// Lists the source. Returns false when it cannot be read, which is a finding then.
   bool open() try {
     ListOptions list = packing_.list;
-    list.stop = current_stop();
     list.exclude = packing_.select.exclude;
     source_ = open_source(path_, packing_.source_kind, list);
     report_.taken_for = source_->opened_as;
     listing_ = list_source(*source_, list);
-    if (!packing_.select.empty())
-      select(*source_, listing_, packing_.select, progress_, current_stop());
+    if (!packing_.select.empty()) select(*source_, listing_, packing_.select, progress_);
     return true;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted || !exists()) throw;

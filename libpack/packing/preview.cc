@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "codecs/image_header.h"
 #include "packhorse/base/error.h"
 #include "packing/pack_job.h"
@@ -202,7 +203,7 @@ void add(PackPreview::Targets& all, const PackPreview::Targets& part) {
 
 PackPreview::Targets preview_targets(const Source& source, const Listing& listing,
                                      const std::vector<SplitWork>& splits, int jobs,
-                                     const ImageLimits& limits, const std::stop_token& stop) {
+                                     const ImageLimits& limits) {
   PackPreview::Targets all;
   all.notation = listing.made_targets->options().name();
   all.classes = listing.made_targets->target().classes;
@@ -213,8 +214,6 @@ PackPreview::Targets preview_targets(const Source& source, const Listing& listin
     const std::size_t n = work.listing.entries.size();
     run_parallel(jobs > 0 ? jobs : available_cpus(), (n + kAtOnce - 1) / kAtOnce,
                  [&](std::size_t part) {
-                   if (stop.stop_requested())
-                     throw Error(ErrorKind::kInterrupted, "stopped while looking at targets");
                    TargetsLook look(source, listing, work.listing, limits);
                    for (std::size_t i = part * kAtOnce; i < std::min(n, (part + 1) * kAtOnce); ++i)
                      look.at(i);

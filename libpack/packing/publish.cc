@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "base/stop.h"
 #include "dataset/class_list.h"
 #include "dataset/shard_index.h"
 #include "formats/dataset_card.h"
@@ -166,7 +167,7 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const fs::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    ShardSink& sink, const std::stop_token& stop, PackReport& report) {
+                    ShardSink& sink, PackReport& report) {
   remove_stale(splits, staging);
   std::vector<CardPart> parts;
   for (const SplitWork& split : splits) {
@@ -179,8 +180,8 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   }
   seal(report, staging, parts);
   report.id = joint_id(report.splits);
-  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  sink.publish(staging, report.splits, shards_of(splits), stop);
+  obey_stop();
+  sink.publish(staging, report.splits, shards_of(splits));
   report.published = true;
 }
 

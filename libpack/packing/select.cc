@@ -289,7 +289,7 @@ bool SelectOptions::empty() const {
 }
 
 Selection select(const Source& source, Listing& listing, const SelectOptions& options,
-                 Progress& progress, const std::stop_token& stop) {
+                 Progress& progress) {
   Selection selection;
   if (options.empty()) return selection;
   if (!options.split.empty()) refuse_second_split(listing);
@@ -304,8 +304,7 @@ Selection select(const Source& source, Listing& listing, const SelectOptions& op
   if (duplicates || !options.split.empty()) {
     const EntryMemory* memory =
         works.empty() ? nullptr : works.front().listing.entries.memory().get();
-    Contents contents(source, options.jobs, {duplicates, !options.split.empty()}, memory, progress,
-                      stop);
+    Contents contents(source, options.jobs, {duplicates, !options.split.empty()}, memory, progress);
     for (const Work& work : works) {
       contents.add(work.listing, [&](std::size_t i) { return work.kept(i); });
     }

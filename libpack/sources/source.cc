@@ -123,7 +123,7 @@ void check_classes(const SampleTargets& objects, const TargetOptions& given) {
 /// all of them.
 std::shared_ptr<SampleTargets> open_objects(TargetOptions targets, const Source& source,
                                             const ListOptions& options, Listing& listing) {
-  if (is_voc(targets)) look_at_voc(source, listing, options.stop, targets);
+  if (is_voc(targets)) look_at_voc(source, listing, targets);
   auto objects = std::make_shared<SampleTargets>(std::move(targets));
   check_classes(*objects, options.targets);
   return objects;

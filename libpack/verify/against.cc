@@ -176,13 +176,12 @@ class Comparison {
  public:
   /// `prefix` precedes the names of files and inputs.
   Comparison(const fs::path& path, std::string prefix, Replay& replay, const fs::path& source,
-             Progress& progress, const std::stop_token& stop)
+             Progress& progress)
       : dataset_(path),
         prefix_(std::move(prefix)),
         replay_(replay),
         split_(split_of(replay, dataset_.manifest(), source)),
         progress_(progress),
-        stop_(stop),
         seen_(dataset_.size()),
         rejects_(rejects_of(dataset_)),
         preparer_(*replay.source, split_, replay.listing, replay.options) {
@@ -198,7 +197,6 @@ class Comparison {
     const int jobs = replay_.options.jobs > 0 ? replay_.options.jobs : available_cpus();
     ReadAhead read_ahead(*replay_.source);
     run_batches(jobs, n, kBatch, [&](std::size_t begin, std::size_t end) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
       if (begin % kWindow == 0) announce(read_ahead, begin);
       thread_local PackItem item;
       for (std::size_t i = begin; i < end; ++i) {
@@ -390,7 +388,6 @@ class Comparison {
   const Replay& replay_;
   const SplitListing& split_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::optional<SamplesByPath> samples_;  ///< while it runs
   std::vector<std::atomic<std::uint8_t>> seen_;
   const std::map<std::string, std::string> rejects_;
@@ -444,12 +441,11 @@ AgainstReport compare_with_source(const std::vector<fs::path>& datasets, const f
     throw Error(ErrorKind::kUsage, "the splits were packed with different options", path,
                 "compare them one by one");
   }
-  Replay again = replay(first.manifest(), first.classes(), source, options, *progress, stop);
+  Replay again = replay(first.manifest(), first.classes(), source, options, *progress);
   std::vector<std::unique_ptr<Comparison>> comparisons;
   for (const fs::path& path : datasets) {
     const std::string prefix = datasets.size() > 1 ? path.filename().string() + "/" : "";
-    comparisons.push_back(
-        std::make_unique<Comparison>(path, prefix, again, source, *progress, stop));
+    comparisons.push_back(std::make_unique<Comparison>(path, prefix, again, source, *progress));
   }
   AgainstReport report;
   for (const auto& comparison : comparisons) comparison->run(report);

@@ -120,8 +120,7 @@ void list(Replay& replay, const std::vector<std::string>& classes, const fs::pat
 }  // namespace
 
 Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
-              const fs::path& source, const PackOptions& given, Progress& progress,
-              const std::stop_token& stop) {
+              const fs::path& source, const PackOptions& given, Progress& progress) {
   if (manifest.adopted) {
     throw Error(ErrorKind::kUsage,
                 "packhorse did not make the shards of this dataset, so it cannot pack them again",
@@ -139,7 +138,7 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
   if (!listed.memory) listed.memory = std::make_shared<EntryMemory>(given.memory, listed.scratch);
   replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
   list(replay, classes, source);
-  select(*replay.source, replay.listing, replay.options.select, progress, stop);
+  select(*replay.source, replay.listing, replay.options.select, progress);
   return replay;
 }
 

@@ -116,17 +116,16 @@ class Check {
  public:
   /// `text`: the manifest as it is stored.
   Check(const DatasetDirectory& dataset, const std::string& text, const Manifest& manifest,
-        const VerifyOptions& options, Progress& progress, const std::stop_token& stop)
+        const VerifyOptions& options, Progress& progress)
       : manifest_(manifest),
         options_(options),
         share_(share_of(manifest, options.part)),
-        stop_(stop),
         meter_(progress, passes()) {
     if (dataset.remote() && options.level == VerifyLevel::kFull)
       copies_ = std::make_unique<ShardCopies>(dataset, text);
     for (const ShardRecord& record : manifest.shards)
-      shards_.push_back(std::make_unique<ShardCheck>(dataset, manifest, record, options_,
-                                                     copies_.get(), meter_, stop));
+      shards_.push_back(
+          std::make_unique<ShardCheck>(dataset, manifest, record, options_, copies_.get(), meter_));
     choose();
     progress.total_samples += samples_;
   }
@@ -210,7 +209,7 @@ class Check {
       }
       ++wanted[place].uses;
     }
-    copies_->start(std::move(wanted), 2 * jobs, stop_);
+    copies_->start(std::move(wanted), 2 * jobs);
   }
 
   void run(const Step& step) {
@@ -259,7 +258,6 @@ class Check {
   const Manifest& manifest_;
   const VerifyOptions& options_;
   const Share share_;
-  const std::stop_token& stop_;
   Meter meter_;
   std::unique_ptr<ShardCopies> copies_;  ///< of a dataset at a URL
   static constexpr std::size_t kNoCopy = ~std::size_t{0};
@@ -286,7 +284,7 @@ void name_writers(const Manifest& manifest, std::vector<Finding>& findings) {
 }
 
 VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
-                    const VerifyOptions& options, Progress& progress, const std::stop_token& stop) {
+                    const VerifyOptions& options, Progress& progress) {
   VerifyReport report;
   Manifest manifest;
   report.files = 1;
@@ -304,7 +302,7 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
     verify_file(dataset, file.file, file.bytes, file.sha256, report.findings);
   }
   report.files += 1 + manifest.files.size();
-  Check(dataset, text, manifest, options, progress, stop).run(report);
+  Check(dataset, text, manifest, options, progress).run(report);
   if (manifest.adopted) name_writers(manifest, report.findings);
   report.bytes = progress.bytes - bytes_before;
   return report;
@@ -330,7 +328,7 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
   const std::string text = directory.read_text(std::string(kManifestName));
   std::optional<VerifyReport> report;
   try {
-    report = verify(directory, text, options, *progress, stop);
+    report = verify(directory, text, options, *progress);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted || is_still(directory, text)) throw;
   }

@@ -318,7 +318,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
     check_values(*sub);
     std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
     const StopScope scope(signals.token());
-    return flushed(program.name, command->run(signals.token()));
+    return flushed(program.name, command->run());
   }
   return kUsage;
 }

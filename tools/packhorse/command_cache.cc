@@ -77,9 +77,9 @@ class CommandCache final : public program::Command {
         "  packhorse cache clear --cache /scratch/packhorse");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     RunCache cache(chosen_directory());
-    if (action_ == "verify") return verify(cache, stop);
+    if (action_ == "verify") return verify(cache);
     if (action_ == "clear") {
       clear(cache);
     } else {
@@ -128,10 +128,10 @@ class CommandCache final : public program::Command {
           entries.empty() ? summary : program::table_text(rows) + summary);
   }
 
-  int verify(RunCache& cache, const std::stop_token& stop) const {
+  int verify(RunCache& cache) const {
     const std::vector<CacheEntry> entries = cache.entries();
     const auto whole = static_cast<std::size_t>(std::ranges::count_if(entries, is_whole));
-    const std::vector<std::string> damaged = cache.verify(stop);
+    const std::vector<std::string> damaged = cache.verify();
     std::string text;
     for (const std::string& sha256 : damaged)
       text += fmt::format("damaged, and forgotten: {}\n", sha256);

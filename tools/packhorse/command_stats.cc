@@ -120,7 +120,7 @@ class CommandStats final : public program::Command {
         "  packhorse stats packed/train");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     const std::vector<fs::path> paths = request_.datasets();
     options_.jobs = request_.jobs;
     options_.limits = request_.limits;
@@ -131,10 +131,9 @@ class CommandStats final : public program::Command {
       const program::ProgressLine line(progress, "decoding", request_.quiet);
       for (const fs::path& path : paths) {
         const PackedDataset dataset(path);
-        const DatasetStats stats = measure_stats(dataset, options_, &progress, stop);
+        const DatasetStats stats = measure_stats(dataset, options_, &progress);
         const auto counted = count_objects(
-            dataset, {.images = options_.images, .seed = options_.seed, .jobs = options_.jobs},
-            stop);
+            dataset, {.images = options_.images, .seed = options_.seed, .jobs = options_.jobs});
         refuse_damage(dataset, counted);
         objects.push_back(stats_json(dataset, stats, counted));
         text += stats_text(dataset, stats, options_.bands);

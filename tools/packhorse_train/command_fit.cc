@@ -6,6 +6,7 @@
 
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "commands.h"
 #include "common/checks.h"
@@ -119,7 +120,7 @@ class CommandFit final : public program::Command {
         "finishes the step and saves; after SIGTERM the exit status is that of --stopped-status.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (stopped_status_ != 0) program::be_patient();
     if (options_.other_data && !options_.resume && !resume_if_there_)
       throw Error(ErrorKind::kUsage, "--other-data is about --resume", {}, "leave it out");
@@ -143,7 +144,7 @@ class CommandFit final : public program::Command {
                : std::make_unique<Processes>();
     share_cpus(*processes);
     if (launch) options_.processes = processes.get();
-    const FitResult result = fit(options_, events(), stop);
+    const FitResult result = fit(options_, events(), current_stop());
     if (mine.rank == 0) {
       if (result.stopped) {
         fmt::print(stderr,

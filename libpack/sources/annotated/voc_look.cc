@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/annotated/annotated_readings.h"
@@ -78,8 +79,7 @@ void name_classes(const Seen& seen, Listing& listing, TargetOptions& targets) {
 
 }  // namespace
 
-void look_at_voc(const Source& source, Listing& listing, const std::stop_token& stop,
-                 TargetOptions& targets) {
+void look_at_voc(const Source& source, Listing& listing, TargetOptions& targets) {
   const auto place = std::ranges::find(listing.fields, targets.field());
   if (place == listing.fields.end()) return;  // which is refused later
   const auto field = static_cast<std::size_t>(place - listing.fields.begin());
@@ -88,8 +88,6 @@ void look_at_voc(const Source& source, Listing& listing, const std::stop_token& 
   for (const SplitListing& split : listing.splits) {
     run_batches(available_cpus(), split.entries.size(), kAtOnce,
                 [&](std::size_t begin, std::size_t end) {
-                  if (stop.stop_requested())
-                    throw Error(ErrorKind::kInterrupted, "stopped while looking at annotations");
                   Seen seen = look(source, split, field, begin, end);
                   const std::scoped_lock lock(mutex);
                   all.add(std::move(seen));

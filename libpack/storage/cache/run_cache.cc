@@ -29,13 +29,12 @@ void refuse_other_hash(const std::string& sha256) {
 }
 
 /// SHA-256 of an open file. Nothing when it cannot be read.
-std::optional<std::string> hash_of(int fd, std::uint64_t bytes, const fs::path& path,
-                                   const std::stop_token& stop) {
+std::optional<std::string> hash_of(int fd, std::uint64_t bytes, const fs::path& path) {
   std::vector<std::byte> buffer(1u << 20);
   Sha256 hash;
   try {
     for (std::uint64_t at = 0; at < bytes;) {
-      if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      obey_stop();
       const auto piece =
           std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), bytes - at));
       read_exactly(fd, at, piece, path);
@@ -115,7 +114,7 @@ std::vector<std::string> RunCache::verify(const std::stop_token& stop) {
     const UniqueFd fd = open_again(files->data_fd.get(), O_RDONLY, path);
     CachedFile file(std::make_unique<CachedFile::State>(state_->directory, std::move(*files)));
     if (!is_complete(file)) continue;
-    if (hash_of(fd.get(), file.bytes(), path, stop) == shard.header.sha256) continue;
+    if (hash_of(fd.get(), file.bytes(), path) == shard.header.sha256) continue;
     if (!is_complete(file)) continue;  // others have forgotten a run meanwhile
     for (std::size_t run = 0; run < file.runs(); ++run) file.forget(run);
     damaged.push_back(shard.header.sha256);

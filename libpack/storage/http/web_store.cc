@@ -151,10 +151,9 @@ std::optional<ObjectInfo> WebStore::is_there(const std::string& name) try {
   return std::nullopt;
 }
 
-bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
-  const StopScope scope(stop);
+bool WebStore::write(const ObjectWrite& write) {
   const Url url = source_->place.below(write.name);
-  if (!can_write()) return ObjectStore::write(write, stop);  // throws
+  if (!can_write()) return ObjectStore::write(write);  // throws
   ObjectUpload upload(*client_, {source_, source_->requests.get()}, source_.get(), url, write);
   const auto is_stored = [&] {
     const std::optional<ObjectInfo> info = is_there(write.name);

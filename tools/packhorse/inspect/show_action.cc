@@ -41,8 +41,7 @@ void ShowAction::setup(CLI::App& app) {
       ->excludes(field);
 }
 
-int ShowAction::run(const std::vector<std::filesystem::path>& paths,
-                    const std::stop_token& stop) const {
+int ShowAction::run(const std::vector<std::filesystem::path>& paths) const {
   if (paths.size() != 1) {
     throw Error(ErrorKind::kUsage, "--show needs one dataset, but there are several here",
                 request_.path, "give one of the splits, e.g. " + paths.front().string());
@@ -54,7 +53,7 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths,
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return program::kDone;
   }
-  if (!output_.empty() && write_output(output_, bytes, stop)) return program::kDone;
+  if (!output_.empty() && write_output(output_, bytes)) return program::kDone;
   fmt::print("{}", request_.json ? exact_json_text(sample_json(dataset, sample))
                                  : sample_line(dataset, sample));
   return program::kDone;

@@ -89,22 +89,26 @@ std::string with_slashes(std::string name) {
   return name;
 }
 
-/// Tells which classes the objects have where nobody has named them.
-std::string class_note(const TargetOptions& options, const std::vector<std::string>& classes) {
+/// The options that name the files.
+std::string options_of(const TargetOptions& options) {
   std::string places;
   for (const auto& [split, place] : options.files)
     places += (places.empty() ? "" : " ") +
               opt("targets", (split.empty() ? "" : split + '=') + std::string(options.name()) +
                                  ':' + place.native());
-  return fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
-                     classes.size() == 1 ? "class" : fmt::format("{} classes", classes.size()),
-                     classes.size() == 1 ? "is that" : "are those", naming::quoted(classes), places,
-                     opt("target_classes", "FILE"));
+  return places;
 }
 
 bool has_backslash(std::string_view name) { return name.find('\\') != std::string_view::npos; }
 
 }  // namespace
+
+std::string class_note(const std::string& targets, const std::vector<std::string>& classes) {
+  return fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
+                     classes.size() == 1 ? "class" : fmt::format("{} classes", classes.size()),
+                     classes.size() == 1 ? "is that" : "are those", naming::quoted(classes),
+                     targets, opt("target_classes", "FILE"));
+}
 
 SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options)) {
   options_.validate();
@@ -394,7 +398,7 @@ void SampleTargets::attach(Listing& listing) {
     }
     for (const auto& [name, use] : uses) finish(use, listing.notes);
     if (options_.is_export() && options_.classes.empty())
-      listing.notes.push_back(class_note(options_, classes_));
+      listing.notes.push_back(class_note(options_of(options_), classes_));
     return;
   }
   const std::string field(options_.field());

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "dataset/class_list.h"
 #include "dataset/dataset_directory.h"
@@ -57,9 +58,7 @@ std::optional<Part> open_part(const fs::path& directory, const CardPart& card) {
 }
 
 /// JSON's strings are YAML's, too, when what cannot be printed is not in them.
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return utf8_json(nlohmann::json(text)); }
 
 /// The name of a split as `datasets` allows it: letters, digits and "_", and not "all". No two
 /// names become one.

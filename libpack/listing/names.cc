@@ -100,6 +100,20 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
+std::vector<std::string> folders_of(std::string_view path) {
+  std::vector<std::string> folders;
+  for (std::string_view rest = directory_of(path), first; !rest.empty();) {
+    std::tie(first, rest) = cut_first(rest);
+    folders.emplace_back(first);
+  }
+  return folders;
+}
+
+bool lies_in(std::string_view path, std::string_view folder) {
+  return folder.empty() || path == folder ||
+         (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
 std::string shown(std::string_view name) { return "'" + printable(name) + "'"; }
 
 std::string shell_word(const std::string& word) {

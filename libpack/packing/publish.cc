@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/stop.h"
 #include "dataset/class_list.h"
@@ -39,12 +40,11 @@ ShardSink::Splits shards_of(const std::vector<SplitWork>& splits) {
 }
 
 std::string rejects_text(const std::vector<Reject>& rejects) {
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
   for (const Reject& reject : rejects) {
     const nlohmann::ordered_json line = {{"path", without_secrets(reject.path)},
                                          {"reason", without_secrets(reject.reason)}};
-    text += line.dump(-1, ' ', false, kReplace) + "\n";
+    text += utf8_json(line) + "\n";
   }
   return text;
 }

@@ -16,9 +16,7 @@ using Json = OrderedExactJson;
 constexpr std::array<const char*, 3> kKinds = {"structure", "decode", "describe"};
 constexpr std::array<const char*, 5> kEnds = {"done", "crashed", "time", "memory", "failed"};
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line_of(const Json& json) { return utf8_json(json) + "\n"; }
 
 template <class Read>
 auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(read(Json()))> {

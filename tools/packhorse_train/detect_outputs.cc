@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "common/program.h"
 #include "common/terminal.h"
@@ -163,7 +164,7 @@ void DetectOutputs::print(const SeenPicture& picture) const {
                                  {"score", one.score},
                                  {"box", {box.x, box.y, box.width, box.height}}});
     }
-    fmt::print("{}\n", printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+    fmt::print("{}\n", printable_json(utf8_json(json)));
     return;
   }
   std::map<std::int64_t, std::uint64_t> counts;

@@ -20,9 +20,7 @@ namespace {
 
 constexpr std::size_t kCopied = 1u << 20;  // bytes at once
 
-std::string json_quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_quoted(std::string_view text) { return utf8_json(nlohmann::json(text)); }
 
 fs::path file_of(const NotedDataset& dataset) {
   const std::string split = dataset.split.empty() ? "" : "_" + dataset.split;

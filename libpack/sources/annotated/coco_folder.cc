@@ -48,11 +48,6 @@ struct CocoLayout {
   }
 };
 
-std::string split_for(const std::string& name) {
-  const std::string split = split_named(name);
-  return split.empty() ? name : split;
-}
-
 /// The name that a file of that beginning is about: "train2017" for "instances_train2017.json".
 std::optional<std::string> name_about(std::string_view file) {
   if (!file.starts_with(kInstances) || !file.ends_with(kJson)) return std::nullopt;
@@ -95,15 +90,15 @@ CocoLayout find_coco(const fs::path& root, FolderLook& look) {
         folders, [&](const std::string& one) { return is_folder(root / one); });
     const bool all = may_be_all && folder != folders.end() && *folder == "images";
     if (folder != folders.end())
-      found.parts.push_back({all ? "" : split_for(*name), *folder, path});
+      found.parts.push_back({all ? "" : split_or_name(*name), *folder, path});
     else if (!name->empty() && is_folder(root / kImages) && look.holds_image_names(root / kImages))
-      found.parts.push_back({split_for(*name), kImages, path, {}, true});
+      found.parts.push_back({split_or_name(*name), kImages, path, {}, true});
     else if (!name->empty())
       found.without_folder.push_back(path);
   }
   for (const std::string& folder : look.folders_in(root)) {
     if (is_file(root / folder / kInFolder))
-      found.parts.push_back({split_for(folder), folder, folder + "/" + kInFolder});
+      found.parts.push_back({split_or_name(folder), folder, folder + "/" + kInFolder});
   }
   std::ranges::sort(found.parts, {}, &Part::split);
   const auto is_shared = [](const Part& part) { return part.shared; };
@@ -123,9 +118,8 @@ std::vector<std::string> left_out(const fs::path& root, const std::vector<Part>&
   for (const char* above : {"", "images"}) {
     for (const std::string& name : look.folders_in(root / above)) {
       const std::string folder = naming::join(above, name);
-      const bool used = std::ranges::any_of(parts, [&](const Part& part) {
-        return part.folder == folder || folder.starts_with(part.folder + '/');
-      });
+      const bool used = std::ranges::any_of(
+          parts, [&](const Part& part) { return naming::lies_in(folder, part.folder); });
       if (!used && !split_named(name).empty() && look.holds_image_names(root / folder))
         left.push_back(folder);
     }

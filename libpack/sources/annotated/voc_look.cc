@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "annotations/sample_targets.h"
 #include "annotations/voc_file.h"
 #include "base/option.h"
 #include "base/parallel.h"
@@ -70,11 +71,7 @@ void name_classes(const Seen& seen, Listing& listing, TargetOptions& targets) {
                     (seen.damaged.empty() ? "" : "; the first cannot be read: " + seen.damaged),
                 {}, "give `targets=voc` `target_classes=FILE`, a name a line");
   targets.classes.assign(names.begin(), names.end());
-  listing.notes.push_back(
-      fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
-                  names.size() == 1 ? "class" : fmt::format("{} classes", names.size()),
-                  names.size() == 1 ? "is that" : "are those", naming::quoted(targets.classes),
-                  opt("targets", "voc"), opt("target_classes", "FILE")));
+  listing.notes.push_back(class_note(opt("targets", "voc"), targets.classes));
 }
 
 }  // namespace

@@ -36,9 +36,8 @@ bool holds(const std::vector<std::uint64_t>& sorted, std::uint64_t hash) {
 
 /// Whether a folder is one of `others`, or lies in one of them.
 bool is_in(std::string_view folder, const std::vector<std::string>& others) {
-  return std::ranges::any_of(others, [&](const std::string& other) {
-    return other.empty() || folder == other || folder.starts_with(other + '/');
-  });
+  return std::ranges::any_of(
+      others, [&](const std::string& other) { return naming::lies_in(folder, other); });
 }
 
 std::string image_path(const SplitListing& split, std::size_t i) {

@@ -67,9 +67,8 @@ class PlaceFinder {
     // A folder inside another one is walked with it.
     std::vector<std::string> outer;
     for (const std::string& folder : places.folders) {
-      const bool within = std::ranges::any_of(outer, [&](const std::string& one) {
-        return one.empty() || one == folder || folder.starts_with(one + '/');
-      });
+      const bool within = std::ranges::any_of(
+          outer, [&](const std::string& one) { return naming::lies_in(folder, one); });
       if (!within) outer.push_back(folder);
     }
     places.folders = std::move(outer);

@@ -18,6 +18,7 @@
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "sources/annotated/annotated_folder.h"
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_items.h"
@@ -69,7 +70,8 @@ class YoloSource final : public Source {
   }
 
   Listing list(const ListOptions& options) override {
-    refuse_others(options);
+    refuse_places(options, "a data.yaml names the splits, images and labels itself", file_,
+                  "leave them out, or give `targets=yolo` instead of the file");
     Listing listing;
     listing.classes = options.classes.empty() ? std::vector<std::string>{LabelOptions::kUnlabelled}
                                               : options.classes;
@@ -133,18 +135,6 @@ class YoloSource final : public Source {
   bool images_are_files() const override { return true; }
 
  private:
-  void refuse_others(const ListOptions& options) const {
-    const bool fields = options.fields.names && !options.fields.names->empty();
-    if (options.labels.empty() && !options.split_folders && !fields &&
-        options.fields.places.empty() && options.classes.size() < 2)
-      return;
-    throw Error(
-        ErrorKind::kUsage,
-        "a data.yaml names the splits, images and labels itself: `labels=`, `split_folders=` "
-        "and fields would change nothing",
-        file_, "leave them out, or give `targets=yolo` instead of the file");
-  }
-
   SplitListing list_split(const YoloPlaces& places,
                           const std::shared_ptr<EntryMemory>& memory) const {
     SplitListing split;

@@ -27,10 +27,6 @@ SplitFolder parse_one(const std::string& text) {
   return {split, *folder};
 }
 
-bool lies_in(const std::string& folder, const std::string& other) {
-  return folder == other || folder.starts_with(other + '/');
-}
-
 }  // namespace
 
 std::vector<SplitFolder> parse_split_folders(const std::string& text) {
@@ -41,7 +37,7 @@ std::vector<SplitFolder> parse_split_folders(const std::string& text) {
     for (const SplitFolder& other : folders) {
       if (other.split == one.split)
         refuse("two folders are given for the split '" + one.split + "'");
-      if (lies_in(one.folder, other.folder) || lies_in(other.folder, one.folder))
+      if (naming::lies_in(one.folder, other.folder) || naming::lies_in(other.folder, one.folder))
         refuse("'" + one.folder + "' and '" + other.folder + "' hold the same images");
     }
     folders.push_back(one);

@@ -208,4 +208,9 @@ std::string split_named(std::string_view folder) {
   return parsed.unknown ? std::string() : role_of(parsed).split;
 }
 
+std::string split_or_name(const std::string& folder) {
+  const std::string split = split_named(folder);
+  return split.empty() ? folder : split;
+}
+
 }  // namespace packhorse

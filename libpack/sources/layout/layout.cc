@@ -393,9 +393,8 @@ class Finder {
 
   /// Whether the folder is one of the `folders`, or around one.
   static bool is_or_holds(const Names& folders, const std::string& folder) {
-    return std::ranges::any_of(folders, [&](const std::string& one) {
-      return one == folder || one.starts_with(folder + '/');
-    });
+    return std::ranges::any_of(
+        folders, [&](const std::string& one) { return naming::lies_in(one, folder); });
   }
 
   void doubt(std::string what) {

@@ -587,15 +587,7 @@ class Readings {
 
   /// Places of the file, with placeholders for what its folders have in common with the image's.
   static Names patterns_of(const Pair& pair) {
-    const auto folders_of = [](std::string_view path) {
-      Names folders;
-      for (std::string_view rest = naming::directory_of(path), first; !rest.empty();) {
-        std::tie(first, rest) = naming::cut_first(rest);
-        folders.emplace_back(first);
-      }
-      return folders;
-    };
-    const Names of_image = folders_of(pair.image), of_file = folders_of(pair.file);
+    const Names of_image = naming::folders_of(pair.image), of_file = naming::folders_of(pair.file);
     const auto pattern = [&](const std::string& of_first) {
       std::string made;
       for (std::size_t i = 0; i < of_file.size(); ++i) {

@@ -177,8 +177,7 @@ void CocoFile::read_annotations(std::string_view array) {
         "the boxes in " + printable(path_.filename().native()) +
         " all lie within 0 to 1: they are taken as pixels, and may be fractions of the "
         "image");
-  std::stable_sort(annotations_.begin(), annotations_.end(),
-                   [](const Place& a, const Place& b) { return a.image < b.image; });
+  std::ranges::stable_sort(annotations_, {}, &Place::image);
   for (std::uint32_t i = 0; i < annotations_.size(); ++i) {
     Image& image = images_[annotations_[i].image];
     if (image.annotations++ == 0) image.first = i;

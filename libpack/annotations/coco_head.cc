@@ -39,8 +39,8 @@ CocoCategory read_category(std::string_view json) {
 
 /// One of the values that is there more than once.
 std::optional<std::string> repeated(std::vector<std::string> values) {
-  std::sort(values.begin(), values.end());
-  const auto twice = std::adjacent_find(values.begin(), values.end());
+  std::ranges::sort(values);
+  const auto twice = std::ranges::adjacent_find(values);
   return twice == values.end() ? std::nullopt : std::optional(printable(*twice));
 }
 
@@ -60,7 +60,7 @@ std::vector<CocoCategory> read_coco_categories(std::string_view array) {
     refuse_categories("the category id " + *id + " is there twice");
   if (const auto name = repeated(std::move(names)))
     refuse_categories("two categories are called " + *name);
-  std::stable_sort(categories.begin(), categories.end(), by_id);
+  std::ranges::stable_sort(categories, by_id);
   return categories;
 }
 

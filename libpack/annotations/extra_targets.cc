@@ -141,7 +141,7 @@ void ExtraTargets::attach_table(const std::string& split, LabelFile& file, Listi
 
 void ExtraTargets::attach(Listing& listing) {
   const auto has = [&](std::string_view name) {
-    return std::find(listing.fields.begin(), listing.fields.end(), name) != listing.fields.end();
+    return std::ranges::find(listing.fields, name) != listing.fields.end();
   };
   for (const std::string& name : options_.extra_fields()) {
     if (has(name))

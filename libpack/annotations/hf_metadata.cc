@@ -12,6 +12,7 @@
 #include "annotations/json_values.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 
@@ -36,8 +37,7 @@ void for_each_row(const fs::path& path,
   std::string_view text = as_text(file.bytes());
   bool first = true;
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    const std::string_view row = take_part(text, '\n');
     if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (!std::exchange(first, false) && row.find(with) == std::string_view::npos) continue;
     try {

@@ -42,7 +42,7 @@ void skip_blanks(std::string_view& text) {
 
 /// Whether a text in it may hold a secret: those have such characters, plain or escaped.
 bool may_have_secret(std::string_view json) {
-  return std::any_of(json.begin(), json.end(), [](char c) {
+  return std::ranges::any_of(json, [](char c) {
     return c == '?' || c == '&' || c == ';' || c == '#' || c == '@' || c == '\\';
   });
 }

@@ -21,8 +21,7 @@ bool within(double value, double extent) {
 
 std::string why_no_box(const AnnotatedObject& object, const AnnotationFrame& frame) {
   const double corners[] = {object.left, object.top, object.right, object.bottom};
-  if (!std::all_of(std::begin(corners), std::end(corners),
-                   [](double v) { return std::isfinite(v); }))
+  if (!std::ranges::all_of(corners, [](double v) { return std::isfinite(v); }))
     return "its box has a number that is not finite";
   // The float that is kept must have an area, too.
   if (!(static_cast<float>(object.left) < static_cast<float>(object.right) &&

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/option.h"
+#include "base/paths.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/class_set.h"
 
@@ -73,8 +74,8 @@ std::string_view TargetOptions::name() const {
 }
 
 bool TargetOptions::has(ExtraTarget::Kind kind) const {
-  return std::any_of(extras.begin(), extras.end(),
-                     [kind](const ExtraTarget& extra) { return extra.kind == kind; });
+  return std::ranges::any_of(extras,
+                             [kind](const ExtraTarget& extra) { return extra.kind == kind; });
 }
 
 std::string_view TargetOptions::field() const {
@@ -85,10 +86,6 @@ std::string_view TargetOptions::field() const {
 }
 
 std::optional<TablePlace> table_of(const ExtraTarget& extra) {
-  const auto is_file = [](const std::string& path) {
-    std::error_code code;
-    return std::filesystem::is_regular_file(path, code);
-  };
   if (extra.kind == ExtraTarget::Kind::kMask) return std::nullopt;
   if (is_file(extra.place)) return TablePlace{extra.place, {}};
   const std::size_t colon = extra.place.rfind(':');
@@ -109,7 +106,7 @@ std::vector<std::string> TargetOptions::extra_fields() const {
     names.emplace_back(kClassesField);
     names.emplace_back(kClassesText);
   }
-  const bool captions = std::any_of(extras.begin(), extras.end(), [](const ExtraTarget& extra) {
+  const bool captions = std::ranges::any_of(extras, [](const ExtraTarget& extra) {
     return extra.kind == ExtraTarget::Kind::kCaption && table_of(extra);
   });
   if (captions) names.emplace_back(kCaptionField);

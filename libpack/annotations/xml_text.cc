@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <memory>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -82,9 +82,8 @@ std::string converted(std::string_view bytes, const std::string& encoding) {
 std::string checked(std::string_view text, const char* why) {
   if (is_utf8(text)) return std::string(text);
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view row = text.substr(0, text.find('\n'));
-    if (!is_utf8(row)) refuse_text(fmt::format("line {}: {}", line, why), kSayEncoding);
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    if (!is_utf8(take_part(text, '\n')))
+      refuse_text(fmt::format("line {}: {}", line, why), kSayEncoding);
   }
   refuse_text(why, kSayEncoding);
 }

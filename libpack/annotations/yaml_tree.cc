@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -139,8 +139,8 @@ bool YamlNode::is_null() const {
 }
 
 const YamlNode* YamlNode::find(std::string_view name) const {
-  const auto found = std::find_if(members.begin(), members.end(),
-                                  [&](const auto& member) { return member.first == name; });
+  const auto found =
+      std::ranges::find_if(members, [&](const auto& member) { return member.first == name; });
   return found == members.end() ? nullptr : &found->second;
 }
 

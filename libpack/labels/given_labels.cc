@@ -131,10 +131,9 @@ class Giver {
                      ids ? &*ids : nullptr),
            false});
       const bool integers =
-          std::all_of(files_.back().labels.labels().begin(), files_.back().labels.labels().end(),
-                      [](const std::string& text) {
-                        return text.find_first_not_of("0123456789") == std::string::npos;
-                      });
+          std::ranges::all_of(files_.back().labels.labels(), [](const std::string& text) {
+            return text.find_first_not_of("0123456789") == std::string::npos;
+          });
       if (files_.back().labels.numbered() && !ids && integers) ask_for_ids(path);
     }
     for (const auto& [split, path] : given_.beside) {

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -183,7 +182,7 @@ LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelR
 /// Sorts the lines by path, and makes one of those with the same path.
 void LabelFile::join_texts() {
   if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_, kTableAdvice);
-  std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
+  std::ranges::sort(lines_, [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;
   });
@@ -246,7 +245,7 @@ void LabelFile::resolve(const LabelNames& names) {
 }
 
 void LabelFile::sort() {
-  std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
+  std::ranges::sort(lines_, [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;
   });
@@ -343,7 +342,7 @@ void LabelFile::refuse_other_form(std::span<const std::string> names) const {
 
 void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) {
   const auto unused = [](const Line& line) { return line.rank == kUnused; };
-  const auto count = std::count_if(lines_.begin(), lines_.end(), unused);
+  const auto count = std::ranges::count_if(lines_, unused);
   any_unused_ = count > 0;
   if (!any_unused_) return;
   if (!stranger_.empty()) {
@@ -360,11 +359,9 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
                 "give the file that belongs to this source; its paths are relative to the source, "
                 "or file names");
   }
-  const auto first =
-      std::min_element(lines_.begin(), lines_.end(),
-                       [](const Line& a, const Line& b) { return a.number < b.number; });
-  const auto alike = std::count_if(lines_.begin(), lines_.end(),
-                                   [&](const Line& line) { return line.label == first->label; });
+  const auto first = std::ranges::min_element(
+      lines_, [](const Line& a, const Line& b) { return a.number < b.number; });
+  const auto alike = std::ranges::count(lines_, first->label, &Line::label);
   if (!sure_of_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
       !naming::has_any_image_name(path_of(*first))) {
     refuse(first->number,

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_map>
 
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -19,11 +18,8 @@ namespace {
 constexpr std::int64_t kLargestUnnamed = 1'000'000;
 
 std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return std::to_string(value) == text ? std::optional(value) : std::nullopt;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && std::to_string(*value) == text ? value : std::nullopt;
 }
 
 /// Unpacking makes a folder of each class name.
@@ -48,9 +44,8 @@ void check_class_name(std::string_view name, const LabelPlace& place) {
     throw Error(ErrorKind::kUsage, where + "the class name '" + printable(name) + "' " + what,
                 place.file != nullptr ? *place.file : std::filesystem::path(), advice);
   };
-  const bool control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool control = std::ranges::any_of(
+      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (!is_utf8(name)) refuse("is not UTF-8", kConvertAdvice);
   if (control) refuse("has a control character or a line break", "take it out");
   if (place.file != nullptr && without_secrets(name) != name)
@@ -148,7 +143,7 @@ std::string LabelNames::place_of(const Known& known, const Known& other) const {
 }
 
 bool LabelNames::all_integers() const {
-  return std::count(first_.begin(), first_.end(), nullptr) == kKinds - 1 &&
+  return std::ranges::count(first_, nullptr) == kKinds - 1 &&
          first_[static_cast<std::size_t>(Kind::kInteger)] != nullptr;
 }
 
@@ -156,7 +151,7 @@ bool LabelNames::all_integers() const {
 bool LabelNames::all_padded() const {
   return first_[static_cast<std::size_t>(Kind::kPadded)] != nullptr && same_length_ &&
          first_[static_cast<std::size_t>(Kind::kName)] == nullptr &&
-         std::all_of(labels_.begin(), labels_.end(), [](const auto& label) {
+         std::ranges::all_of(labels_, [](const auto& label) {
            return label.first.find_first_not_of(kDigits) == std::string::npos;
          });
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "listing/listing.h"
 
 /// What names mean in a tree of class folders, be it on disk or in an archive.
@@ -59,6 +59,10 @@ std::string_view directory_of(std::string_view path);
 std::string_view last_name(std::string_view path);
 /// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
 std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
+/// The names of the folders that a path lies in: "a" and "b" of "a/b/c".
+std::vector<std::string> folders_of(std::string_view path);
+/// Whether a path is that folder, or lies in it; all lie in "".
+bool lies_in(std::string_view path, std::string_view folder);
 
 /// A name as a sentence has it: 'a'.
 std::string shown(std::string_view name);

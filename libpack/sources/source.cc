@@ -8,6 +8,7 @@
 #include "base/choices.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/paths.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -68,17 +69,15 @@ namespace {
 /// The kind of source that the options imply; empty when they imply none.
 std::string_view kind_by_options(const fs::path& path, const ListOptions& options,
                                  FolderLook& look) {
-  std::error_code code;
   if (options.split_folders && !options.split_folders->empty() && is_shard_folder(path, look))
     return kFolderSource.name;
-  if (!options.labels.empty() && fs::is_regular_file(path, code) &&
-      !ListFile::has_list_name(path) && webdataset::holds_bare_images(path)) {
+  if (!options.labels.empty() && is_file(path) && !ListFile::has_list_name(path) &&
+      webdataset::holds_bare_images(path)) {
     return kArchiveSource.name;
   }
   const FieldChoice& fields = options.fields;
   const bool places = !fields.places.empty() || (fields.names && !fields.names->empty());
-  if (options.targets.notation == TargetOptions::Notation::kVoc && !places &&
-      fs::is_directory(path, code))
+  if (options.targets.notation == TargetOptions::Notation::kVoc && !places && is_folder(path))
     return kVocSource.name;
   return {};
 }
@@ -162,7 +161,7 @@ void check_classes(const SampleTargets& objects, const TargetOptions& given) {
 /// all of them.
 std::shared_ptr<SampleTargets> open_objects(TargetOptions targets, const Source& source,
                                             const ListOptions& options, Listing& listing) {
-  if (is_voc(targets)) look_at_voc(source, listing, options.stop, targets);
+  if (is_voc(targets)) look_at_voc(source, listing, targets);
   auto objects = std::make_shared<SampleTargets>(std::move(targets));
   check_classes(*objects, options.targets);
   return objects;
@@ -187,9 +186,9 @@ void attach(const Extras& extras, const TargetOptions& wanted, Listing& listing)
 void keep_targets(const Source& source, Listing& listing) {
   for (const TargetRecord& target : source.targets()) {
     const auto& fields = listing.fields;
-    if (std::find(fields.begin(), fields.end(), target.name) == fields.end()) continue;
+    if (std::ranges::find(fields, target.name) == fields.end()) continue;
     const auto same = [&](const TargetRecord& other) { return other.kind == target.kind; };
-    const auto given = std::find_if(listing.targets.begin(), listing.targets.end(), same);
+    const auto given = std::ranges::find_if(listing.targets, same);
     if (given == listing.targets.end()) {
       listing.targets.push_back(target);
     } else if (given->name != target.name) {
@@ -252,8 +251,7 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
                   path, "leave out `source_kind=`");
     return with_kind(yolo::open(path, *data), kYoloSource.name);
   }
-  std::error_code code;
-  if (!fs::exists(path, code) && !is_shard_pattern(path)) {
+  if (!path_exists(path) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
   FolderLook look;

@@ -66,7 +66,7 @@ std::string function_of(const CommandCall& call) {
   constexpr std::array kSame = {"copy", "index", "pack", "unpack"};
   if (call.command == "inspect" && !call.options.empty() && call.options.front().first == "verify")
     return "verify";
-  return std::count(kSame.begin(), kSame.end(), call.command) > 0 ? call.command : std::string();
+  return std::ranges::count(kSame, call.command) > 0 ? call.command : std::string();
 }
 
 std::string shell_text(const CommandCall& call) {

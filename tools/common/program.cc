@@ -28,6 +28,7 @@
 #include "base/printable.h"
 #include "base/process.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "common/options.h"
 #include "common/terminal.h"
 #include "help/help_files.h"
@@ -108,8 +109,7 @@ void print_error(const char* program, const Error& error) {
   const std::string advice = spelled(error.advice());
   const char* before = "\n  next:  ";  // it may have several lines
   for (std::string_view rest = advice; !rest.empty(); before = "\n         ") {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = take_part(rest, '\n');
     text += before + printable_text(line);
   }
   std::fputs((text + "\n").c_str(), stderr);
@@ -329,7 +329,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
     check_values(*sub);
     std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
     const StopScope scope(signals.token());
-    return flushed(program.name, command->run(signals.token()));
+    return flushed(program.name, command->run());
   }
   return kUsage;
 }

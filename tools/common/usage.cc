@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "base/choices.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "common/checks.h"
 #include "common/options.h"
 
@@ -44,7 +44,7 @@ Words option_names(const CLI::App& app) {
 }
 
 bool contains(const Words& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 /// Words the errors of one command line.
@@ -64,7 +64,7 @@ class UsageErrors {
 
   Error of(const CLI::ParseError& error) {
     if (command_ == nullptr) return no_command();
-    const auto option = std::find_if(extras_.begin(), extras_.end(), is_option);
+    const auto option = std::ranges::find_if(extras_, is_option);
     if (option != extras_.end()) return no_option(option->substr(0, option->find('=')));
     if (!extras_.empty()) return too_many();
     check_values(*command_);
@@ -219,9 +219,8 @@ class UsageErrors {
 /// number that is too large for the largest there is.
 template <class Number>
 bool is_decimal(const std::string& text) {
-  Number number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
+  const auto number = parse_number<Number>(text);
+  return number && std::to_string(*number) == text;
 }
 
 void check_value(const CLI::Option& option, const std::string& value) {

@@ -85,7 +85,7 @@ std::string without_lines(const std::string& text) {
 std::vector<std::string> names_of(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options) names.push_back(option->get_name());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -150,7 +150,7 @@ class CommandCheck final : public program::Command {
         "means that errors\nwere found.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (!explained_.empty()) return explain();
     set_options(options_.source, table_.given());
     options_.depth = parse_check_depth(depth_);
@@ -168,11 +168,11 @@ class CommandCheck final : public program::Command {
     CheckReport report;
     {
       const program::ProgressLine line(progress, "checking", quiet_);
-      report = check(source_, options_, &progress, stop);
+      report = check(source_, options_, &progress);
     }
-    if (!page_.empty()) write_output(page_, as_bytes(check_page(source_, report)), stop);
+    if (!page_.empty()) write_output(page_, as_bytes(check_page(source_, report)));
     if (!written_baseline_.empty() && !report.stopped && report.samples > 0)
-      return write_baseline(report, stop);
+      return write_baseline(report);
     fmt::print("{}", shown(report));
     if (report.stopped)
       throw Error(ErrorKind::kInterrupted, "stopped before everything was looked at", source_);
@@ -199,9 +199,9 @@ class CommandCheck final : public program::Command {
     return to_words(source_, report, all_ ? ~std::size_t{0} : kShownExamples);
   }
 
-  int write_baseline(const CheckReport& report, const std::stop_token& stop) const {
+  int write_baseline(const CheckReport& report) const {
     const std::string text = baseline_text(report);
-    if (!write_output(written_baseline_, as_bytes(text), stop) && !quiet_)
+    if (!write_output(written_baseline_, as_bytes(text)) && !quiet_)
       fmt::print("{} written to {}\n",
                  counted(static_cast<std::uint64_t>(std::ranges::count(text, '\n')), "finding",
                          "findings"),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "annotations/exports/export_notation.h"
-#include "base/ascii.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -60,8 +60,7 @@ void read_lines(const ExportFile& file, ExportedImages& out, ReadLine* read,
   ExportedImages::Image& image = out.image(file.name);
   std::string_view text = without_byte_order_mark(file.text);
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view line = take_part(text, '\n');
     if (words_in(line).empty() || (passes != nullptr && passes(line))) continue;
     const std::string name = fmt::format("line {}", number);
     AnnotatedObject object;
@@ -75,8 +74,7 @@ void read_lines(const ExportFile& file, ExportedImages& out, ReadLine* read,
 
 bool begins_with_line(std::string_view head, ReadLine* read, bool (*passes)(std::string_view)) {
   while (!head.empty()) {
-    const std::string_view line = head.substr(0, head.find('\n'));
-    head.remove_prefix(std::min(line.size() + 1, head.size()));
+    const std::string_view line = take_part(head, '\n');
     if (words_in(line).empty() || (passes != nullptr && passes(line))) continue;
     AnnotatedObject object;
     std::string label;

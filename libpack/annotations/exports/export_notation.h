@@ -67,6 +67,8 @@ void read_lines(const ExportFile& file, ExportedImages& out, ReadLine* read,
 /// Whether the first line of an object is one.
 bool begins_with_line(std::string_view head, ReadLine* read, bool (*passes)(std::string_view));
 std::vector<std::string_view> words_in(std::string_view line);
+/// The points of a JSON list of [x, y]. Throws Error(kCorrupt), without a path.
+std::vector<Point> points_of(std::string_view list);
 /// Numbers separated by any of `separators`, all of a text; nothing where a word is none.
 std::optional<std::vector<double>> numbers_in(std::string_view text, std::string_view separators);
 

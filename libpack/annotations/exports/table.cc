@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "annotations/exports/export_notation.h"
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -461,13 +460,8 @@ class BoxTable {
 bool is_box_table(std::string_view head) {
   const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
   for (const RowSyntax& syntax : kTableSyntaxes) {
-    std::vector<std::string> cells;
-    for (std::string_view rest = line; !rest.empty();) {
-      const std::string_view cell = rest.substr(0, rest.find(syntax.separator));
-      cells.emplace_back(cell);
-      rest.remove_prefix(std::min(cell.size() + 1, rest.size()));
-    }
-    if (HeaderReader(cells).read()) return true;
+    const std::vector<std::string_view> cells = split_text(line, syntax.separator);
+    if (HeaderReader({cells.begin(), cells.end()}).read()) return true;
   }
   return false;
 }

@@ -9,12 +9,12 @@
 #include <set>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/exports/parsed_values.h"
-#include "base/ascii.h"
+#include "annotations/json_values.h"
 #include "base/json_slices.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "labels/row_reader.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -25,9 +25,8 @@ namespace packhorse {
 namespace {
 
 constexpr int kMostAttributesTold = 8;
-constexpr JsonLimits kViaLimits = {.bytes = std::size_t{1} << 28, .members = std::size_t{1} << 20};
 
-AnnotatedObject via_object(const ExactJson& shape) {
+AnnotatedObject via_object(std::string_view shape) {
   const std::string kind = text_of(shape, "name");
   const auto number = [&](const char* name) { return number_of(value_of(shape, name), name); };
   AnnotatedObject object;
@@ -73,7 +72,7 @@ class ViaReader {
  public:
   ViaReader(const ExportFile& file, ExportedImages& out) : file_(file), out_(out) {}
 
-  void take_region(ExportedImages::Image& image, const std::string& name, const ExactJson& shape,
+  void take_region(ExportedImages::Image& image, const std::string& name, std::string_view shape,
                    const ExactJson& attributes) {
     try {
       ViaRegion region{&image, name, via_object(shape), {}};
@@ -131,25 +130,30 @@ class ViaReader {
   std::set<std::string> names_;  ///< of attributes
 };
 
-void read_via_image(const ExactJson& entry, ExportedImages& out, ViaReader& reader) {
+void read_via_image(std::string_view entry, ExportedImages& out, ViaReader& reader) {
   const std::size_t before = out.images().size();
   const std::string name = text_of(entry, "filename");
   ExportedImages::Image& image = out.image(name);
   if (out.images().size() == before) image.problem("its annotations", "they are there twice");
-  const ExactJson* const regions = find_value(entry, "regions");
-  if (regions == nullptr) return;
-  if (!regions->is_object() && !regions->is_array())
-    return image.problem("its annotations", "its regions are not a list");
+  const std::string_view regions = find_value(entry, "regions");
   std::size_t number = 0;
-  for (const ExactJson& region : *regions) {  // the first version numbered them as members
+  const auto take = [&](std::string_view region) {
     const std::string called = fmt::format("region {}", ++number);
-    if (!region.is_object() || !region.contains("shape_attributes")) {
-      image.problem(called, "it has no shape");
-      continue;
-    }
-    const ExactJson* const attributes = find_value(region, "region_attributes");
-    reader.take_region(image, called, region["shape_attributes"],
-                       attributes == nullptr ? ExactJson::object() : *attributes);
+    const std::string_view shape = json_member(region, "shape_attributes");
+    if (shape.empty()) return image.problem(called, "it has no shape");
+    const std::string_view attributes = find_value(region, "region_attributes");
+    reader.take_region(image, called, shape,
+                       attributes.empty() ? ExactJson::object() : parse_json(attributes));
+  };
+  if (regions.starts_with('[')) {
+    for_each_element(regions, take);
+  } else if (regions.starts_with('{')) {  // the first version numbered them as members
+    for_each_member(regions, [&](std::string_view, std::string_view region) {
+      take(region);
+      return true;
+    });
+  } else if (!regions.empty()) {
+    image.problem("its annotations", "its regions are not a list");
   }
 }
 
@@ -173,13 +177,15 @@ void read_via_json(const ExportFile& file, ExportedImages& out, ViaReader& reade
     throw Error(ErrorKind::kCorrupt, "its images are not a JSON object");
   for_each_member(images, [&](std::string_view, std::string_view value) {
     obey_stop();
-    read_via_image(parse_json(value, kViaLimits), out, reader);
+    read_via_image(value, out, reader);
     return true;
   });
 }
 
-ExactJson parsed_cell(const std::string& cell) {
-  return cell.empty() ? ExactJson::object() : parse_json(cell);
+std::string_view checked_cell(const std::string& cell) {
+  if (cell.empty()) return "{}";
+  check_json(cell);
+  return trimmed(cell);
 }
 
 void read_via_csv(const ExportFile& file, ExportedImages& out, ViaReader& reader) {
@@ -208,9 +214,9 @@ void read_via_csv(const ExportFile& file, ExportedImages& out, ViaReader& reader
     ExportedImages::Image& image = out.image(row.cells[at[0]]);
     const std::string called = fmt::format("line {}", row.line);
     try {
-      const ExactJson shape = parsed_cell(row.cells[at[1]]);
-      if (shape.empty()) continue;  // an image without regions
-      reader.take_region(image, called, shape, parsed_cell(row.cells[at[2]]));
+      const std::string_view shape = checked_cell(row.cells[at[1]]);
+      if (parse_json(shape).empty()) continue;  // an image without regions
+      reader.take_region(image, called, shape, parse_json(checked_cell(row.cells[at[2]])));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       image.problem(called, error.what());

@@ -9,9 +9,9 @@
 
 #include "annotations/exports/export_notation.h"
 #include "annotations/sample_targets.h"
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/image_header.h"
 #include "labels/label_rows.h"
 #include "labels/text_file.h"
@@ -39,15 +39,6 @@ constexpr std::size_t kMostLookedAt = 64;       // images, for objects
 constexpr std::size_t kTextBytes = 1u << 20;    // of a text that shows its notation
 constexpr std::size_t kUnnamedClasses = 1'000;  // where no file names those of YOLO
 
-Names folders_of(std::string_view path) {
-  Names folders;
-  for (std::string_view rest = naming::directory_of(path), first; !rest.empty();) {
-    std::tie(first, rest) = naming::cut_first(rest);
-    folders.emplace_back(first);
-  }
-  return folders;
-}
-
 /// The split that a word of a file's name is: "train" for "instances_train2017.json".
 std::string split_of_file(std::string_view path) {
   const std::string_view name = naming::last_name(path);
@@ -66,7 +57,7 @@ std::string split_of_file(std::string_view path) {
 /// Places for a field, as --field-from has them: the folder of the text, without those that the
 /// image lies in, too; with {split} for the name of a split.
 Names places_of(const AnnotationsBeside::Texts& texts) {
-  const Names of_image = folders_of(texts.image), of_text = folders_of(texts.text);
+  const Names of_image = naming::folders_of(texts.image), of_text = naming::folders_of(texts.text);
   std::size_t common = 0;
   while (common < std::min(of_image.size(), of_text.size()) &&
          of_image[of_image.size() - 1 - common] == of_text[of_text.size() - 1 - common])

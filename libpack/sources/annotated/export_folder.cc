@@ -6,6 +6,7 @@
 
 #include "annotations/exports/export_notation.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -78,8 +79,7 @@ bool has_label_folder(const ExportNotation& notation, const fs::path& folder, Fo
 bool holds_images(const fs::path& folder, FolderLook& look) {
   if (look.holds_image_names(folder)) return true;
   const fs::path inside = folder / kImagesIn;
-  std::error_code code;
-  if (!fs::is_directory(inside, code)) return false;
+  if (!is_folder(inside)) return false;
   return look.holds_image_names(inside) ||
          std::ranges::any_of(look.folders_in(inside), [&](const std::string& name) {
            return !split_named(name).empty() && look.holds_image_names(inside / name);
@@ -187,9 +187,7 @@ class ExportFolder final : public AnnotatedFolder {
 }  // namespace
 
 bool probe(TargetOptions::Notation notation, const fs::path& path, FolderLook& look) {
-  std::error_code code;
-  return fs::is_directory(path, code) &&
-         !find_exports(*export_notation(notation), path, look).places.empty();
+  return is_folder(path) && !find_exports(*export_notation(notation), path, look).places.empty();
 }
 
 std::unique_ptr<Source> open(TargetOptions::Notation notation, const fs::path& path) {

@@ -112,8 +112,7 @@ std::vector<std::string> words_of(std::string_view name) {
 }
 
 const Word* find_exactly(std::string_view text) {
-  const auto found = std::find_if(kWords.begin(), kWords.end(),
-                                  [&](const Word& word) { return word.text == text; });
+  const auto found = std::ranges::find(kWords, text, &Word::text);
   return found != kWords.end() ? &*found : nullptr;
 }
 
@@ -233,14 +232,19 @@ void refuse_unclear_splits(const std::vector<std::string>& names,
     if (meaning.empty()) {
       meaning = case_folded(name);
     } else {
-      std::copy_if(name.begin(), name.end(), std::back_inserter(meaning),
-                   [](char c) { return c >= '0' && c <= '9'; });
+      std::ranges::copy_if(name, std::back_inserter(meaning),
+                           [](char c) { return c >= '0' && c <= '9'; });
     }
     const auto [other, is_new] = known.emplace(meaning, name);
     if (!is_new)
       refuse("'" + printable(other->second) + "' and '" + printable(name) +
              "', which stand for one split");
   }
+}
+
+std::string split_or_name(const std::string& folder) {
+  const std::string split = split_named(folder);
+  return split.empty() ? folder : split;
 }
 
 }  // namespace packhorse

@@ -31,6 +31,8 @@ std::vector<FolderRole> roles_of(const std::vector<std::string>& folders);
 /// The split that a folder name of kind kSplit stands for ("train" for "Training"); empty for other
 /// names.
 std::string split_named(std::string_view folder);
+/// The same; for other names the name itself.
+std::string split_or_name(const std::string& folder);
 
 /// Refuses splits that a table names when two of them stand for one split, and what an empty cell
 /// becomes elsewhere: Error(kUsage).

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "dataset/url.h"
 #include "labels/label_names.h"
@@ -114,7 +115,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   naming::sort_splits(splits);
   refuse_unclear_splits(splits, list.path());
   if (splits.empty()) splits.emplace_back();
-  std::sort(hashes.begin(), hashes.end());
+  std::ranges::sort(hashes);
   for (std::size_t i = 1; i < hashes.size(); ++i) {
     if (hashes[i] == hashes[i - 1]) repeats.try_emplace(hashes[i]);
   }
@@ -148,7 +149,7 @@ class ListSource final : public Source {
                   "leave out `labels=`, or give the folder as the source");
     }
     list_.emplace(path_, options.fields);
-    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+    const fs::path folder = folder_around(path_);
     survey_.emplace(*list_, options, folder);
     Survey& survey = *survey_;
     if (!survey.urls) base_.emplace(survey.paths.base());
@@ -263,7 +264,7 @@ class ListSource final : public Source {
   }
 
   void take_row(Pending& row, Survey& survey, Listing& listing) {
-    const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
+    const auto split = std::ranges::find(survey.splits, row.split);
     // A row whose split has no valid name is a reject of the first split: it must be counted
     // somewhere.
     SplitListing& out =
@@ -345,8 +346,7 @@ class ListSource final : public Source {
 }  // namespace
 
 bool probe(const fs::path& path, FolderLook&) {
-  std::error_code code;
-  return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
+  return ListFile::has_list_name(path) && is_file(path);
 }
 
 bool may_name_urls(const fs::path& path) { return ListFile::has_list_name(path); }

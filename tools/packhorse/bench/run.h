@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,7 @@ struct RunKnee {
 /// Measures what is asked, section by section, with the runs of one in turns: A B C A B C. Shows
 /// its progress on a terminal. Throws Error: what cannot be opened or read, kUnsupported where a
 /// cold cache is not available, kInterrupted.
-std::vector<Run> measure_all(const Request& request, const std::stop_token& stop);
+std::vector<Run> measure_all(const Request& request);
 
 /// The knees of all inputs in all sections that were measured with several numbers of workers.
 std::vector<RunKnee> knees_of(const std::vector<Run>& runs);

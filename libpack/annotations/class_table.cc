@@ -134,7 +134,7 @@ void ClassTable::read_columns() {
         const bool twice = cell.find('\n') != std::string_view::npos;
         refuse(scores_.size() - 1,
                twice ? "has two rows for one image"
-                     : "has a cell that is no number: '" + printable(std::string(cell)) + "'",
+                     : "has a cell that is not a number: '" + printable(std::string(cell)) + "'",
                "give a column for each class, of 0 and 1, or of scores");
       }
       minus = minus || *value == -1;

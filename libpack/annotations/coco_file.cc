@@ -63,7 +63,7 @@ void CocoFile::read() {
   const std::string_view text = this->text();
   refuse_unless([&] { check_json(text); });
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (!is_object(text.substr(begin))) refuse("it is no JSON object");
+  if (!is_object(text.substr(begin))) refuse("it is not a JSON object");
   std::string_view images, annotations, categories;
   for_each_member(text, [&](std::string_view name, std::string_view value) {
     for (const auto& [wanted, list] :

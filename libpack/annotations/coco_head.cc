@@ -31,7 +31,7 @@ CocoCategory read_category(std::string_view json) {
   const std::string_view keypoints = json_member(json, "keypoints");
   if (!keypoints.starts_with('[')) return category;
   for_each_element(keypoints, [&](std::string_view point) {
-    if (!point.starts_with('"')) refuse_categories("a key point's name is no text");
+    if (!point.starts_with('"')) refuse_categories("a key point's name is not a text");
     category.keypoints.push_back(json_characters(point));
   });
   return category;

@@ -32,7 +32,7 @@ constexpr std::string_view kDataFolder = "data/";
 void for_each_line(const fs::path& file,
                    const std::function<void(std::size_t line, std::string_view text)>& visit) {
   std::error_code code;
-  if (!fs::is_regular_file(file, code)) refuse_darknet(file, "it is no file");
+  if (!fs::is_regular_file(file, code)) refuse_darknet(file, "it is not a file");
   if (fs::file_size(file, code) > kMostDarknetBytes) refuse_darknet(file, "larger than 1 MiB");
   const std::string all = read_text(file);
   TextLines lines(all, file);

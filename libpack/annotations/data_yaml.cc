@@ -42,7 +42,7 @@ std::vector<std::string> names_in(const YamlNode& node) {
   std::map<std::size_t, std::string> by_number;
   const auto add = [&](std::size_t number, const YamlNode& name) {
     if (name.kind != YamlNode::Kind::kText || name.text.empty() || name.is_null())
-      refuse_data(fmt::format("line {}: the name of class {} is no text{}", name.line, number,
+      refuse_data(fmt::format("line {}: the name of class {} is not a text{}", name.line, number,
                               name.is_null() ? ": without quotes, YAML takes it for nothing" : ""),
                   kNamesAdvice);
     refuse_stray_quote(name);
@@ -76,7 +76,7 @@ std::vector<std::string> places_in(const std::string& split, const YamlNode& nod
   std::vector<std::string> places;
   const auto add = [&](const YamlNode& place) {
     if (place.kind != YamlNode::Kind::kText || place.is_null() || place.text.empty())
-      refuse_data(fmt::format("line {}: '{}' is no path", place.line, split),
+      refuse_data(fmt::format("line {}: '{}' is not a path", place.line, split),
                   "give a folder, a .txt list of images, or a list of such");
     refuse_stray_quote(place);
     if (place.text.find('\0') != std::string::npos)
@@ -172,7 +172,7 @@ DataYaml read_members(std::string_view text) {
                   "correct nc or names");
   }
   if (const YamlNode* const path = root.find("path"); path != nullptr && !path->is_null()) {
-    if (path->kind != YamlNode::Kind::kText) refuse_data("its path is no text", "correct it");
+    if (path->kind != YamlNode::Kind::kText) refuse_data("its path is not a text", "correct it");
     data.path = path->text;
   }
   for (const char* split : {"train", "val", "test"}) {
@@ -204,7 +204,7 @@ DataYaml parse_data_yaml(std::string_view text) {
 }
 
 DataYaml read_data_yaml(const std::filesystem::path& file) {
-  // A file that is no file would be waited for, or read for ever.
+  // What is not a regular file would be waited for, or read for ever.
   std::error_code code;
   if (std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code))
     throw Error(ErrorKind::kUsage, "a data.yaml of YOLO is a file, and this is none", file,

@@ -241,7 +241,7 @@ void check_caption(Bytes caption) {
     throw Error(ErrorKind::kUnsupported, fmt::format("its caption has {} bytes, the limit is {}",
                                                      text.size(), kLongestCaption));
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
-    throw Error(ErrorKind::kCorrupt, "its caption is no text in UTF-8");
+    throw Error(ErrorKind::kCorrupt, "its caption is not a text in UTF-8");
 }
 
 }  // namespace packhorse

@@ -64,7 +64,7 @@ void name_category(ExactJson& object) {
 /// Takes the objects out of a row, one by one. Those that a list is too short for lack its member.
 std::vector<ExactJson> take_objects(ExactJson& row) {
   std::vector<ExactJson> objects;
-  if (!row.is_object()) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  if (!row.is_object()) throw Error(ErrorKind::kCorrupt, "it is not a JSON object");
   const ExactJson given = row.value("objects", ExactJson());
   if (given.is_array()) {
     objects = given.get_ref<const ExactJson::array_t&>();
@@ -73,7 +73,7 @@ std::vector<ExactJson> take_objects(ExactJson& row) {
       throw Error(ErrorKind::kCorrupt, "its objects are neither a list nor lists by name");
     for (const auto& [name, list] : given.get_ref<const ExactJson::object_t&>()) {
       if (!list.is_array())
-        throw Error(ErrorKind::kCorrupt, "its objects' " + printable(name) + " is no list");
+        throw Error(ErrorKind::kCorrupt, "its objects' " + printable(name) + " is not a list");
       if (objects.size() < list.size()) objects.resize(list.size(), ExactJson::object());
       for (std::size_t i = 0; i < list.size(); ++i) objects[i][name] = list[i];
     }
@@ -81,7 +81,7 @@ std::vector<ExactJson> take_objects(ExactJson& row) {
   row.erase("objects");
   for (ExactJson& object : objects) {
     if (!object.is_object())
-      throw Error(ErrorKind::kCorrupt, "one of its objects is no JSON object");
+      throw Error(ErrorKind::kCorrupt, "one of its objects is not a JSON object");
     name_category(object);
   }
   return objects;

@@ -62,7 +62,7 @@ void refuse_secrets_in(const ExactJson& value, const std::string& name) {
 }  // namespace
 
 std::string_view find_value(std::string_view object, std::string_view name) {
-  if (!object.starts_with('{')) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  if (!object.starts_with('{')) throw Error(ErrorKind::kCorrupt, "it is not a JSON object");
   const std::string_view value = json_member(object, name);
   return value == "null" ? std::string_view() : value;
 }

@@ -42,7 +42,7 @@ std::uint32_t extent(const pugi::xml_node& size, const char* child) {
   if (text_of(size.child(child)).empty() && !has_several(size, child)) return 0;
   const std::optional<double> value = number(size, child);
   if (!value || !(*value >= 0 && *value <= 1 << 30) || *value != std::floor(*value))
-    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is no whole number", child));
+    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is not a whole number", child));
   return static_cast<std::uint32_t>(*value);
 }
 

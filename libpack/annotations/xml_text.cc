@@ -118,7 +118,7 @@ std::string xml_in_utf8(std::string_view bytes) {
   const std::string encoding = declared_encoding(text);
   if (encoding.empty()) return checked(text, "it does not say what it is in, and it is not UTF-8");
   if (!is_plain_name(encoding))
-    refuse_text("it is in '" + printable(encoding) + "', which is no encoding", kSayEncoding);
+    refuse_text("it is in '" + printable(encoding) + "', which is not an encoding", kSayEncoding);
   if (encoding == "utf-8" || encoding == "utf8")
     return checked(text, "it says that it is in UTF-8, and it is not");
   // These have no bytes of one character that would spell out the name.

@@ -120,7 +120,8 @@ class YamlTree {
       const yaml_event_t& event = events_.next();
       if (event.type == YAML_MAPPING_END_EVENT) return;
       const YamlNode key = value(event, level + 1);
-      if (key.kind != YamlNode::Kind::kText) refuse_yaml(key.line, "a key that is no plain text");
+      if (key.kind != YamlNode::Kind::kText)
+        refuse_yaml(key.line, "a key that is not a plain text");
       if (!names.insert(key.text).second)
         refuse_yaml(key.line, "'" + key.text + "' is there twice");
       node.members.emplace_back(key.text, value(events_.next(), level + 1));

@@ -101,7 +101,7 @@ void add_yolo_objects(std::string_view text, const AnnotationFrame& frame, YoloK
     if (row.ends_with('\r')) row.remove_suffix(1);
     const std::string name = fmt::format("line {}", line);
     if (!read_numbers(row, numbers)) {
-      builder.problem(name, "a word in it is no number");
+      builder.problem(name, "a word in it is not a number");
       continue;
     }
     if (numbers.empty()) continue;

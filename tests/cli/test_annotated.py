@@ -578,7 +578,7 @@ def test_a_carriage_return_that_ends_no_line_loses_nothing(tmp_path, kind, list)
     (source / list).write_bytes((source / list).read_bytes().replace(b"\n", b"\r"))
     result = run("pack", source, tmp_path / "out", "--format=wds")
     if list.startswith("labels"):
-        assert result.code == DAMAGE and "line 1: a word in it is no number" in result.err, result
+        assert result.code == DAMAGE and "line 1: a word in it is not a number" in result.err, result
     else:
         assert result.code == USAGE and "line 1 has a carriage return that ends no line" in result.err, result
 

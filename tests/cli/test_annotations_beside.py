@@ -296,7 +296,7 @@ def test_an_object_of_voc_in_other_letters_is_not_passed_over(tmp_path, tag):
 
 def test_a_null_is_no_class_of_a_data_yaml_and_one_list_for_both_splits_is_told(tmp_path):
     source = split_source(tmp_path / "source", ("labels", "txt", YOLO), {"data.yaml": YAML.replace("[cat]", "[cat, ~]")})
-    assert "the name of class 1 is no text" in refused(source, tmp_path / "out")
+    assert "the name of class 1 is not a text" in refused(source, tmp_path / "out")
     source = tmp_path / "darknet"
     images(source, "obj_train_data/1")
     text(source / "obj_train_data/1.txt", YOLO)

@@ -147,9 +147,9 @@ def test_a_file_of_captions_is_refused_in_plain_words(pictures, tmp_path):
     for images, captions, words in (
         ([{"id": 1}], [caption], 'image 1 of its list: it has no file_name'),
         ([{**image, "id": [1]}], [caption], "image 1 of its list: "),
-        ([image], [{**caption, "caption": 3}], "annotation 1 of its list: its caption is no text"),
+        ([image], [{**caption, "caption": 3}], "annotation 1 of its list: its caption is not a text"),
         ([image], [{**caption, "image_id": "2"}], 'a caption is for the image "2", which is not in its list'),
-        ([image], [7], "annotation 1 of its list: it is no JSON object"),
+        ([image], [7], "annotation 1 of its list: it is not a JSON object"),
     ):
         file = tmp_path / "captions.json"
         file.write_text(json.dumps({"images": images, "annotations": captions}))

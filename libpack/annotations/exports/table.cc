@@ -280,7 +280,7 @@ class BoxTable {
     for (const FormName& form : kForms) columns_.forms.push_back(form.name);
   }
 
-  /// The numbers of a row's box: none where it has no box. Nothing where a cell is no number.
+  /// The numbers of a row's box: none where it has no box. Nothing where a cell is not a number.
   std::optional<std::vector<double>> box_of_row(const Row& row) const {
     if (columns_.one_cell) {
       auto numbers = numbers_in(row.cells[columns_.box[0]], "[](), ;");

@@ -93,7 +93,7 @@ def test_tables_that_are_not_clear_are_refused(pictures, tmp_path):
         return pack(pictures, tmp_path / "out", f"--targets=classes:{table}{column}", code=USAGE).err
 
     assert "-1, 0 and 1" in refused(["image", "x", "y"], ["a", 1, 0], ["b", -1, 0], ["c", 0, 0], column=":*")
-    assert "no number" in refused(["image", "x", "y"], ["a", 1, "yes"], ["b", 1, 0], ["c", 0, 0], column=":*")
+    assert "not a number" in refused(["image", "x", "y"], ["a", 1, "yes"], ["b", 1, 0], ["c", 0, 0], column=":*")
     assert "two rows" in refused(["image", "x", "y"], ["a", 1, 0], ["a", 1, 0], ["c", 0, 0], column=":*")
     index = refused(["", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
     assert "column 1 has no name in line 1" in index and "to_csv(index=False)" in index

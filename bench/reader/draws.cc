@@ -84,7 +84,7 @@ class DrawLoop final : public program::Command {
     app.add_option("--max-images", images_, "Images in an epoch")->capture_default_str();
   }
 
-  int run(const std::stop_token&) override {
+  int run() override {
     Json json;
     for (const Kind& kind : kinds_of(std::make_shared<LabelsOnly>(samples_, classes_)))
       json["draws"][kind.name] = drawn(kind);

@@ -32,7 +32,7 @@ class Loop : public program::Command {
         ->capture_default_str();
     app.add_option("--min-seconds", options_.min_seconds)->capture_default_str();
   }
-  int run(const std::stop_token&) override {
+  int run() override {
     fmt::print("{}", json_text(cost_json(measured())));
     return program::kDone;
   }

@@ -43,7 +43,7 @@ class Open final : public program::Command {
     app.add_option("--order", order_, "global, window or sequential")->capture_default_str();
   }
 
-  int run(const std::stop_token&) override {
+  int run() override {
     Json json;
     Clock::time_point begin = Clock::now();
     const auto dataset = Dataset::open(input_);

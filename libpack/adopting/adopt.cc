@@ -46,7 +46,7 @@ void check_objects(Bytes field, const TargetRecord& target) {
 
 void check_shard(const std::filesystem::path& file, const ScannedShard& shard,
                  const std::vector<std::int32_t>& labels, const TargetRecord& target) {
-  const auto found = std::find(shard.fields.begin(), shard.fields.end(), target.name);
+  const auto found = std::ranges::find(shard.fields, target.name);
   const UniqueFd fd = open_for_reading(file);
   std::vector<std::byte> field;
   for (std::size_t row = 0; row < shard.rows.size(); ++row) {
@@ -79,7 +79,7 @@ std::optional<TargetRecord> adopted_objects(const NamedShards& named,
   if (options.empty()) return std::nullopt;
   const SampleTargets targets(options);
   TargetRecord target = targets.target();
-  if (std::find(merged.fields.begin(), merged.fields.end(), target.name) == merged.fields.end())
+  if (std::ranges::find(merged.fields, target.name) == merged.fields.end())
     throw Error(ErrorKind::kUsage,
                 "the shards have no field '" + target.name +
                     "', and nothing can be added to them where they are",
@@ -100,13 +100,12 @@ std::map<std::string, std::string> array_names(const ArrayNames& names) {
 }
 
 std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions& options,
-                                   Progress& progress, const std::stop_token& stop) {
+                                   Progress& progress) {
   std::vector<ScannedShard> scanned(named.shards.size());
   run_parallel(
       options.jobs > 0 ? options.jobs : available_cpus(), named.shards.size(), [&](std::size_t i) {
         const NamedShard& shard = named.shards[i];
-        scanned[i] =
-            scan_shard(*named.format, shard.data_file(), shard.name(), options, progress, stop);
+        scanned[i] = scan_shard(*named.format, shard.data_file(), shard.name(), options, progress);
       });
   for (std::size_t i = 1; i < scanned.size(); ++i) {
     if (scanned[i].layout == scanned.front().layout) continue;
@@ -210,7 +209,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   const NamedShards named = find_named_shards(named_paths);
   if (named.shards.empty()) throw Error(ErrorKind::kUsage, "no shards are given");
   AdoptionTarget target(named, options.out, options.overwrite);
-  std::vector<ScannedShard> scanned = scan_all(named, options, *progress, stop);
+  std::vector<ScannedShard> scanned = scan_all(named, options, *progress);
 
   AdoptOptions with_classes = options;
   if (const auto list = target.class_list(); options.classes.empty() && list)
@@ -219,7 +218,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   MergedShards merged = merge_shards(named, scanned, with_classes, report.rejects);
   report.notes = std::move(merged.notes);
   if (options.targets.empty() &&
-      std::find(merged.fields.begin(), merged.fields.end(), kObjectsField) != merged.fields.end())
+      std::ranges::find(merged.fields, kObjectsField) != merged.fields.end())
     report.notes.emplace_back("the field 'objects' is kept as any other: give " + opt("targets") +
                               " to say what its classes are");
   report.classes = merged.classes;
@@ -229,8 +228,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
     report.accounting.packed += shard.rows.size();
   }
   report.accounting.packed -= merged.rejected;
-  std::sort(report.rejects.begin(), report.rejects.end(),
-            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  std::ranges::sort(report.rejects, {}, &Reject::path);
   report.skipped_by_rule = count_by_rule(report.skips);
   report.accounting.rejected = report.rejects.size();
   report.accounting.skipped = report.skips.size();
@@ -249,7 +247,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
     report.bytes_in = manifest.payload_bytes;
     report.bytes_out = seal(manifest, target.staged());
     report.id = manifest.id();
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     target.publish(named, manifest);
     report.splits.push_back({"", options.out.value_or(target.path()), std::move(manifest)});
     report.published = true;

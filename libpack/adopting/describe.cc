@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
 #include "walkers/walker.h"
 
@@ -80,12 +81,12 @@ std::string_view constant(std::string rule) {
 
 void describe_here(const ForeignFormat& format, const fs::path& data_file,
                    const ForeignOptions& options, ShardVisitor& visitor,
-                   std::atomic<std::int64_t>& row, const std::stop_token& stop) {
+                   std::atomic<std::int64_t>& row) {
   const std::unique_ptr<ForeignShard> shard = format.open(data_file, options);
   visitor.begin(
       {shard->layout(), shard->fields(), shard->rejects(), shard->skips(), shard->size()});
   for (std::size_t i = 0; i < shard->size(); ++i) {
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     row = static_cast<std::int64_t>(i);
     visitor.add(shard->found(i));
   }
@@ -195,10 +196,10 @@ class LineReader {
 
 void describe_shard(const ForeignFormat& format, const fs::path& data_file,
                     const ForeignOptions& options, const std::shared_ptr<WalkerPool>& walkers,
-                    ShardVisitor& visitor, const std::stop_token& stop) {
+                    ShardVisitor& visitor) {
   if (!walkers) {
     std::atomic<std::int64_t> row{-1};
-    return describe_here(format, data_file, options, visitor, row, stop);
+    return describe_here(format, data_file, options, visitor, row);
   }
   WalkTask task;
   task.kind = WalkTask::Kind::kDescribe;
@@ -209,8 +210,8 @@ void describe_shard(const ForeignFormat& format, const fs::path& data_file,
   const WalkBounds bounds = bounds_for(bytes, bytes);
   LineReader reader(visitor);
   try {
-    const WalkEnd end = walkers->run(
-        task, bounds, wall_time(bounds), [&](std::string_view line) { reader.take(line); }, stop);
+    const WalkEnd end = walkers->run(task, bounds, wall_time(bounds),
+                                     [&](std::string_view line) { reader.take(line); });
     if (end.kind == WalkEnd::Kind::kDone || reader.failed()) return reader.finish();
     const std::string at = end.row < 0 ? "" : ", at sample " + std::to_string(end.row);
     throw Error(ErrorKind::kCorrupt, words_of(end, "the format's own library", "checked") + at,
@@ -233,7 +234,7 @@ void describe_in_lines(const WalkTask& task, std::atomic<std::int64_t>& row,
     const ForeignFormat* format = find_foreign_format(task.format);
     if (format == nullptr)
       throw Error(ErrorKind::kUsage, "no foreign format is called '" + task.format + "'");
-    describe_here(*format, task.data, task.foreign, visitor, row, {});
+    describe_here(*format, task.data, task.foreign, visitor, row);
     visitor.flush();
   } catch (const Error& error) {
     visitor.fail(error);

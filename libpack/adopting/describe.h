@@ -3,7 +3,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -40,7 +39,7 @@ class ShardVisitor {
 /// crashed or took too much.
 void describe_shard(const ForeignFormat& format, const std::filesystem::path& data_file,
                     const ForeignOptions& options, const std::shared_ptr<WalkerPool>& walkers,
-                    ShardVisitor& visitor, const std::stop_token& stop);
+                    ShardVisitor& visitor);
 
 /// The other end of describe_shard(): does a task of kind kDescribe, and says its result, or the
 /// Error that ended it, in lines. `row`: the sample being looked at.

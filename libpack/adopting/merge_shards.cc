@@ -31,8 +31,8 @@ bool keys_repeat(const std::vector<ScannedShard>& scanned) {
       hashes.push_back(xxh3(as_bytes(shard.key(row))));
     obey_stop();
   }
-  std::sort(hashes.begin(), hashes.end());
-  return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+  std::ranges::sort(hashes);
+  return std::ranges::adjacent_find(hashes) != hashes.end();
 }
 
 class Merging {
@@ -56,8 +56,8 @@ class Merging {
     std::uint64_t sample = 0;
     for (const std::vector<std::int32_t>& labels : merged_.labels) {
       merged_.first_samples.push_back(sample);
-      sample += static_cast<std::uint64_t>(std::count_if(
-          labels.begin(), labels.end(), [](std::int32_t label) { return label >= 0; }));
+      sample += static_cast<std::uint64_t>(
+          std::ranges::count_if(labels, [](std::int32_t label) { return label >= 0; }));
     }
     return std::move(merged_);
   }
@@ -130,7 +130,7 @@ class Merging {
                                  opt("labels", "FILE") +
                                  " can give them "
                                  "labels");
-      for (std::vector<std::int32_t>& some : merged_.labels) std::fill(some.begin(), some.end(), 0);
+      for (std::vector<std::int32_t>& some : merged_.labels) std::ranges::fill(some, 0);
       return;
     }
     merged_.labels_from = Adoption::kFromShards;
@@ -156,9 +156,8 @@ class Merging {
 /// its number.
 std::string path_of(const std::string& directory, const std::string& key, std::uint64_t sample,
                     ImageKind kind) {
-  const bool control = std::any_of(key.begin(), key.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool control = std::ranges::any_of(
+      key, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   bool fits = !control && naming::clean_path(key) == key;
   for (std::size_t begin = 0; fits && begin < key.size();) {
     const std::size_t end = std::min(key.find('/', begin), key.size());

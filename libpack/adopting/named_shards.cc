@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -18,8 +19,7 @@ class Finder {
  public:
   NamedShards run(const std::vector<fs::path>& named) {
     for (const fs::path& path : named) add(path);
-    std::sort(found_.shards.begin(), found_.shards.end(),
-              [](const NamedShard& a, const NamedShard& b) { return a.name() < b.name(); });
+    std::ranges::sort(found_.shards, {}, &NamedShard::name);
     for (std::size_t i = 1; i < found_.shards.size(); ++i) {
       if (found_.shards[i].name() != found_.shards[i - 1].name()) continue;
       const bool same = found_.shards[i].entry == found_.shards[i - 1].entry;
@@ -34,13 +34,12 @@ class Finder {
   void add(const fs::path& named) {
     fs::path path = fs::absolute(named).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();
-    std::error_code code;
-    if (!fs::exists(path, code) && is_shard_pattern(path)) {
+    if (!path_exists(path) && is_shard_pattern(path)) {
       const auto matching = matching_files(path.native());
       if (matching.empty())
         throw Error(ErrorKind::kNotFound, "no file matches the pattern", named, "check the path");
       for (const fs::path& one : matching) add_shard(one);
-    } else if (!fs::exists(path, code)) {
+    } else if (!path_exists(path)) {
       throw Error(ErrorKind::kNotFound, "the shard does not exist", named, "check the path");
     } else if (!try_shard(path)) {
       if (!fs::is_directory(path)) refuse(path);

@@ -11,6 +11,7 @@
 #include "adopting/describe.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/stop.h"
 #include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -44,15 +45,14 @@ constexpr std::size_t kImage = ~std::size_t{0};
 /// random, while they are still in memory.
 class Passage {
  public:
-  Passage(const fs::path& path, int fd, std::uint64_t bytes, Progress& progress,
-          const std::stop_token& stop)
-      : path_(path), fd_(fd), bytes_(bytes), progress_(progress), stop_(stop), buffer_(kChunk) {
+  Passage(const fs::path& path, int fd, std::uint64_t bytes, Progress& progress)
+      : path_(path), fd_(fd), bytes_(bytes), progress_(progress), buffer_(kChunk) {
     ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
   void pass(std::uint64_t end) {
     while (position_ < end) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      obey_stop();
       const std::span<std::byte> chunk =
           std::span(buffer_).first(std::min<std::uint64_t>(kChunk, bytes_ - position_));
       read_exactly(fd_, position_, chunk, path_);
@@ -82,7 +82,6 @@ class Passage {
   int fd_;
   std::uint64_t bytes_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::vector<std::byte> buffer_;  ///< the chunk that ends at position_
   std::vector<std::byte> piece_;
   std::uint64_t position_ = 0;
@@ -92,19 +91,18 @@ class Passage {
 class Scanner final : ShardVisitor {
  public:
   Scanner(const fs::path& path, const std::string& name, const AdoptOptions& options,
-          Progress& progress, const std::stop_token& stop)
+          Progress& progress)
       : path_(path),
         name_(name),
         options_(options),
         progress_(progress),
-        stop_(stop),
         fd_(open_for_reading(path)),
         stamp_(stamp_of(fd_.get(), path)) {
     result_.bytes = file_size(fd_.get(), path);
   }
 
   ScannedShard run(const ForeignFormat& format) {
-    describe_shard(format, path_, options_.shards, options_.walkers, *this, stop_);
+    describe_shard(format, path_, options_.shards, options_.walkers, *this);
     keys_.clear();
     read_pieces();
     drop_rejects();
@@ -168,10 +166,9 @@ class Scanner final : ShardVisitor {
   }
 
   void read_pieces() {
-    std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
-      return a.range.offset < b.range.offset;
-    });
-    Passage passage(path_, fd_.get(), result_.bytes, progress_, stop_);
+    std::ranges::stable_sort(
+        pieces_, [](const Piece& a, const Piece& b) { return a.range.offset < b.range.offset; });
+    Passage passage(path_, fd_.get(), result_.bytes, progress_);
     std::uint64_t end = 0;
     for (const Piece& piece : pieces_) {
       ScannedShard::Row& row = result_.rows[piece.row];
@@ -235,7 +232,6 @@ class Scanner final : ShardVisitor {
   const std::string& name_;
   const AdoptOptions& options_;
   Progress& progress_;
-  const std::stop_token& stop_;
   UniqueFd fd_;
   Stamp stamp_;
   ScannedShard result_;
@@ -247,9 +243,8 @@ class Scanner final : ShardVisitor {
 }  // namespace
 
 ScannedShard scan_shard(const ForeignFormat& format, const fs::path& data_file,
-                        const std::string& name, const AdoptOptions& options, Progress& progress,
-                        const std::stop_token& stop) {
-  return Scanner(data_file, name, options, progress, stop).run(format);
+                        const std::string& name, const AdoptOptions& options, Progress& progress) {
+  return Scanner(data_file, name, options, progress).run(format);
 }
 
 }  // namespace packhorse

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,6 @@ struct ScannedShard {
 /// rejected under the path `name`/key. Throws Error(kIo) when the file changes meanwhile,
 /// Error(kInterrupted).
 ScannedShard scan_shard(const ForeignFormat& format, const std::filesystem::path& data_file,
-                        const std::string& name, const AdoptOptions& options, Progress& progress,
-                        const std::stop_token& stop);
+                        const std::string& name, const AdoptOptions& options, Progress& progress);
 
 }  // namespace packhorse

@@ -44,12 +44,12 @@ std::vector<std::string> files_of(const Manifest& manifest) {
 /// Whether an adoption would give its files these names. A manifest is only a file and could claim
 /// anything as its own, even the shards and other files beside it.
 bool names_its_own(const Manifest& manifest) {
-  return std::all_of(manifest.shards.begin(), manifest.shards.end(),
-                     [](const ShardRecord& shard) {
-                       const fs::path entry = *fs::path(shard.file).begin();
-                       return shard.index == index_name({entry, shard.file});
-                     }) &&
-         std::all_of(manifest.files.begin(), manifest.files.end(), [](const FileRecord& file) {
+  return std::ranges::all_of(manifest.shards,
+                             [](const ShardRecord& shard) {
+                               const fs::path entry = *fs::path(shard.file).begin();
+                               return shard.index == index_name({entry, shard.file});
+                             }) &&
+         std::ranges::all_of(manifest.files, [](const FileRecord& file) {
            return file.file == kClassesName || file.file == kRejectsName;
          });
 }
@@ -225,7 +225,7 @@ void AdoptionTarget::set_aside(const Manifest& manifest) const {
 
 void AdoptionTarget::publish_beside(const Manifest& manifest) {
   std::vector<std::string> names = files_of(manifest);
-  std::reverse(names.begin(), names.end());  // dataset.json last
+  std::ranges::reverse(names);  // dataset.json last
   std::erase_if(names, [&](const std::string& name) {
     if (name != kClassesName || !is_there(path_ / name)) return false;
     if (read_text(path_ / name) == read_text(staged() / name)) return true;

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/permutation.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -148,7 +149,7 @@ std::optional<std::vector<std::size_t>> subset(const PackedDataset& dataset,
   const Permutation order(dataset.size(), options.seed);
   std::vector<std::size_t> chosen(options.images);
   for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = order(i);
-  std::sort(chosen.begin(), chosen.end());
+  std::ranges::sort(chosen);
   return chosen;
 }
 
@@ -156,6 +157,7 @@ std::optional<std::vector<std::size_t>> subset(const PackedDataset& dataset,
 
 DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& options,
                            Progress* progress, std::stop_token stop) {
+  const StopScope scope(std::move(stop));
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   const std::optional<std::vector<std::size_t>> chosen = subset(dataset, options);
@@ -166,8 +168,7 @@ DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& opt
               [&](std::size_t begin, std::size_t end) {
                 std::vector<std::byte> bytes;
                 for (std::size_t i = begin; i < end; ++i) {
-                  if (stop.stop_requested())
-                    throw Error(ErrorKind::kInterrupted, "stopped on request");
+                  obey_stop();
                   Total& batch = batches[begin / kBatch];
                   const std::size_t sample = chosen ? (*chosen)[i] : i;
                   if (options.bands) {

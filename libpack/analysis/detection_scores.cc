@@ -105,8 +105,7 @@ std::map<std::int64_t, OneClass> by_class(std::span<const TrueObject> objects,
     classes[detection.label].detections.push_back(detection);
   }
   for (auto& [label, one] : classes)
-    std::stable_sort(one.detections.begin(), one.detections.end(),
-                     [](const Detection& a, const Detection& b) { return a.score > b.score; });
+    std::ranges::stable_sort(one.detections, std::ranges::greater(), &Detection::score);
   return classes;
 }
 
@@ -193,8 +192,7 @@ void DetectionScores::add(std::uint64_t image, std::span<const TrueObject> objec
     const std::vector<std::vector<double>> overlaps = one.overlaps();
     for (std::size_t size = 0; size < kObjectSizes; ++size) {
       const std::vector<bool> uncounted = one.uncounted(size);
-      to.objects[size] +=
-          static_cast<std::uint64_t>(std::count(uncounted.begin(), uncounted.end(), false));
+      to.objects[size] += static_cast<std::uint64_t>(std::ranges::count(uncounted, false));
       for (std::size_t t = 0; t < kOverlaps; ++t) {
         const Match result = match(overlaps, one.objects, uncounted, overlap_at(t));
         for (std::size_t d = 0; d < one.detections.size(); ++d) {
@@ -221,7 +219,7 @@ Mistakes mistakes_of(std::span<const TrueObject> objects, std::span<const Detect
       if (!result.right[d]) ++mistakes.false_alarms;
       if (result.right[d] && !result.ignored[d]) ++hits;
     }
-    const auto counted = std::count(uncounted.begin(), uncounted.end(), false);
+    const auto counted = std::ranges::count(uncounted, false);
     mistakes.missed += static_cast<std::uint64_t>(counted) - hits;
   }
   return mistakes;
@@ -263,8 +261,8 @@ void DetectionScores::merge(Bytes bytes) {
       found.ignored = unpacker.take<std::array<std::uint16_t, kObjectSizes>>();
       const auto is_wrong = [](std::uint16_t bits) { return bits >> kOverlaps != 0; };
       if (!std::isfinite(found.score) || found.rank >= kMostDetections.back() ||
-          std::any_of(found.right.begin(), found.right.end(), is_wrong) ||
-          std::any_of(found.ignored.begin(), found.ignored.end(), is_wrong))
+          std::ranges::any_of(found.right, is_wrong) ||
+          std::ranges::any_of(found.ignored, is_wrong))
         Unpacker::refuse();
       one.found.push_back(found);
     }
@@ -291,7 +289,7 @@ DetectionReport DetectionScores::report() const {
     told.detections = one.found.size();
     std::vector<const Found*> order;
     for (const Found& found : one.found) order.push_back(&found);
-    std::sort(order.begin(), order.end(), [](const Found* a, const Found* b) {
+    std::ranges::sort(order, [](const Found* a, const Found* b) {
       return std::tuple(-a->score, a->image, a->rank) < std::tuple(-b->score, b->image, b->rank);
     });
     const auto curve = [&](std::size_t size, std::size_t t, std::size_t most) {

@@ -42,8 +42,8 @@ class Sets {
 class Search {
  public:
   Search(std::span<const PackedDataset* const> datasets, const DuplicateSearch& search,
-         Progress& progress, const std::stop_token& stop)
-      : datasets_(datasets), search_(search), progress_(progress), stop_(stop) {
+         Progress& progress)
+      : datasets_(datasets), search_(search), progress_(progress) {
     for (const PackedDataset* dataset : datasets) {
       begins_.push_back(size_);
       size_ += dataset->size();
@@ -69,8 +69,7 @@ class Search {
       sets.merge(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(item));
     });
     hash_all();
-    report.featureless =
-        static_cast<std::uint64_t>(std::count(has_hash_.begin(), has_hash_.end(), 0));
+    report.featureless = static_cast<std::uint64_t>(std::ranges::count(has_hash_, 0));
     link_near(sets);
     collect(sets, report);
     return report;
@@ -87,10 +86,6 @@ class Search {
   }
 
   int jobs() const { return search_.jobs > 0 ? search_.jobs : available_cpus(); }
-
-  void check_stop() const {
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  }
 
   std::vector<std::byte> bytes_of(std::size_t item) const {
     std::vector<std::byte> bytes;
@@ -125,7 +120,7 @@ class Search {
         bytes.clear();
         continue;
       }
-      check_stop();
+      obey_stop();
       if (bytes.empty()) bytes = bytes_of(first.item);
       if (bytes_of(one.item) == bytes) visit(first.item, one.item);
     }
@@ -142,13 +137,12 @@ class Search {
       last = first;
       add_member(report.sets.back(), first, item);
     });
-    std::sort(report.sets.begin(), report.sets.end(),
-              [](const DuplicateSet& a, const DuplicateSet& b) {
-                const auto place = [](const DuplicateSet& set) {
-                  return std::pair(set.members.front().dataset, set.members.front().sample);
-                };
-                return place(a) < place(b);
-              });
+    std::ranges::sort(report.sets, [](const DuplicateSet& a, const DuplicateSet& b) {
+      const auto place = [](const DuplicateSet& set) {
+        return std::pair(set.members.front().dataset, set.members.front().sample);
+      };
+      return place(a) < place(b);
+    });
   }
 
   void hash_all() {
@@ -158,7 +152,7 @@ class Search {
     run_batches(jobs(), size_, 64, [&](std::size_t begin, std::size_t end) {
       std::vector<std::byte> bytes;
       for (std::size_t item = begin; item < end; ++item) {
-        check_stop();
+        obey_stop();
         ++progress_.samples;
         if (identical_to_[item] != item) continue;  // its first copy is hashed
         const At place = at(item);
@@ -183,7 +177,7 @@ class Search {
     for (std::uint32_t item = 0; item < size_; ++item) {
       if (has_hash_[item] != 0) order.push_back(item);
     }
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
       return std::tie(hashes_[a], a) < std::tie(hashes_[b], b);
     });
     std::vector<std::uint64_t> different;
@@ -213,7 +207,7 @@ class Search {
       const std::uint32_t root = sets.root(item);
       if (root != item) members.emplace_back(root, item);
     }
-    std::sort(members.begin(), members.end());
+    std::ranges::sort(members);
     for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
       const std::uint32_t first = members[begin].first;
       DuplicateSet& set = report.sets.emplace_back();
@@ -237,7 +231,6 @@ class Search {
   std::span<const PackedDataset* const> datasets_;
   const DuplicateSearch& search_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::vector<std::size_t> begins_;  ///< the first item of each dataset
   std::size_t size_ = 0;
   std::vector<std::uint32_t> identical_to_;  ///< the first item with the same bytes
@@ -256,7 +249,7 @@ DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                 "the distance must be from 0 to " + std::to_string(kMostDistance));
   }
   Progress unseen;
-  return Search(datasets, search, progress != nullptr ? *progress : unseen, stop).run();
+  return Search(datasets, search, progress != nullptr ? *progress : unseen).run();
 }
 
 }  // namespace packhorse

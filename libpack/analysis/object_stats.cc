@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/permutation.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/run_lengths.h"
 
@@ -61,7 +62,7 @@ std::vector<std::size_t> looked_at(std::size_t samples, const ObjectStatsOptions
   }
   const Permutation order(samples, options.seed);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = order(i);
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
 }
 
@@ -70,7 +71,7 @@ std::vector<std::size_t> looked_at(std::size_t samples, const ObjectStatsOptions
 std::optional<ObjectsTarget> objects_target(const PackedDataset& dataset) {
   for (const TargetRecord& record : dataset.manifest().targets) {
     const auto& fields = dataset.fields();
-    const auto found = std::find(fields.begin(), fields.end(), record.name);
+    const auto found = std::ranges::find(fields, record.name);
     if (record.kind == "objects" && found != fields.end())
       return ObjectsTarget{record, static_cast<std::size_t>(found - fields.begin())};
   }
@@ -128,6 +129,7 @@ void ObjectStats::add(const ObjectStats& others) {
 std::optional<ObjectStats> count_objects(const PackedDataset& dataset,
                                          const ObjectStatsOptions& options,
                                          const std::stop_token& stop) {
+  const StopScope scope(stop);
   const std::optional<ObjectsTarget> target = objects_target(dataset);
   if (!target) return std::nullopt;
   ObjectStats none;
@@ -138,8 +140,6 @@ std::optional<ObjectStats> count_objects(const PackedDataset& dataset,
   const std::vector<std::size_t> samples = looked_at(dataset.size(), options);
   run_batches(options.jobs > 0 ? options.jobs : available_cpus(), samples.size(), kImagesAtOnce,
               [&](std::size_t begin, std::size_t end) {
-                if (stop.stop_requested())
-                  throw Error(ErrorKind::kInterrupted, "stopped on request");
                 ObjectStats some = none;
                 std::vector<std::byte> bytes;
                 for (std::size_t i = begin; i < end; ++i) {

@@ -2,29 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "base/json.h"
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
 
 namespace {
-
-std::vector<std::string_view> cut(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 constexpr std::string_view kSeparators = "|;,";
 
@@ -38,21 +27,21 @@ void add_names(std::string_view text, char separator, std::vector<std::string>& 
     }
     return;
   }
-  for (const std::string_view part : cut(text, separator)) {
+  for (const std::string_view part : split_text(text, separator)) {
     if (const std::string_view name = trimmed(part); !name.empty()) names.emplace_back(name);
   }
 }
 
 /// Sorts labels, of which each may be there once.
 void sort_once(std::vector<std::int32_t>& labels) {
-  std::sort(labels.begin(), labels.end());
+  std::ranges::sort(labels);
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
 }
 
 }  // namespace
 
 ClassTable::ClassTable(const TablePlace& place)
-    : file_(LabelFile::texts(place.file, LabelColumns{{}, place.column, true})) {}
+    : file_(LabelFile::texts(place.file, LabelColumns{.label = place.column, .several = true})) {}
 
 void ClassTable::refuse(std::size_t text, const std::string& what,
                         const std::string& advice) const {
@@ -68,7 +57,7 @@ char ClassTable::find_separator() {
   bool blanks = false;
   const auto for_cells = [&](const auto& visit) {
     for (std::size_t i = 0; i < file_.labels().size(); ++i)
-      for (const std::string_view cell : cut(file_.labels()[i], '\n'))
+      for (const std::string_view cell : split_text(file_.labels()[i], '\n'))
         if (!cell.starts_with('[')) visit(i, cell);
   };
   for_cells([&](std::size_t i, std::string_view cell) {
@@ -103,7 +92,7 @@ void ClassTable::read_lists() {
   for (const std::string& text : file_.labels()) {
     std::vector<std::string>& names = lists_.emplace_back();
     try {
-      for (const std::string_view line : cut(text, '\n')) add_names(line, separator, names);
+      for (const std::string_view line : split_text(text, '\n')) add_names(line, separator, names);
     } catch (const Error& error) {
       refuse(lists_.size() - 1,
              "has a list that is none, '" + printable(text) + "': " + error.what(),
@@ -139,21 +128,19 @@ void ClassTable::read_columns() {
   bool minus = false, zero = false, flags = true;
   for (const std::string& text : file_.labels()) {
     std::vector<float>& row = scores_.emplace_back();
-    for (const std::string_view cell : cut(text, '\t')) {
-      float value = 0;
-      const char* const end = cell.data() + cell.size();
-      const auto [stop, error] = std::from_chars(cell.data(), end, value);
-      if (cell.empty() || error != std::errc() || stop != end || !std::isfinite(value)) {
+    for (const std::string_view cell : split_text(text, '\t')) {
+      const auto value = parse_number<float>(cell);
+      if (!value || !std::isfinite(*value)) {
         const bool twice = cell.find('\n') != std::string_view::npos;
         refuse(scores_.size() - 1,
                twice ? "has two rows for one image"
-                     : "has a cell that is no number: '" + printable(std::string(cell)) + "'",
+                     : "has a cell that is not a number: '" + printable(std::string(cell)) + "'",
                "give a column for each class, of 0 and 1, or of scores");
       }
-      minus = minus || value == -1;
-      zero = zero || value == 0;
-      flags = flags && (value == -1 || value == 0 || value == 1);
-      row.push_back(value);
+      minus = minus || *value == -1;
+      zero = zero || *value == 0;
+      flags = flags && (*value == -1 || *value == 0 || *value == 1);
+      row.push_back(*value);
     }
   }
   refuse_counting();
@@ -219,7 +206,7 @@ void ClassTable::resolve_columns(const LabelNames& names) {
   for (std::size_t i = 0; i < scores_.size(); ++i) {
     std::vector<std::pair<std::int32_t, float>> found;
     for (std::size_t c = 0; c < all.size(); ++c) found.emplace_back(label_at(i, c), scores_[i][c]);
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     ClassSet& set = sets_.emplace_back();
     for (const auto& [label, score] : found) {
       if (!set.labels.empty() && set.labels.back() == label) continue;  // by name and by place

@@ -5,10 +5,9 @@
 #include "annotations/coco_file.h"
 #include "annotations/coco_id_table.h"
 #include "annotations/json_values.h"
-#include "base/ascii.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 

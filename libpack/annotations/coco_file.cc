@@ -63,7 +63,7 @@ void CocoFile::read() {
   const std::string_view text = this->text();
   refuse_unless([&] { check_json(text); });
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (!is_object(text.substr(begin))) refuse("it is no JSON object");
+  if (!is_object(text.substr(begin))) refuse("it is not a JSON object");
   std::string_view images, annotations, categories;
   for_each_member(text, [&](std::string_view name, std::string_view value) {
     for (const auto& [wanted, list] :
@@ -89,7 +89,7 @@ void CocoFile::read() {
 
 void CocoFile::refuse(const std::string& what) const {
   throw Error(ErrorKind::kUsage, "not an annotation file of COCO: " + what, path_,
-              "correct it, or give a file of instances or key points");
+              "correct it, or give a file of instances or keypoints");
 }
 
 void CocoFile::read_categories(std::string_view array) {
@@ -100,7 +100,7 @@ void CocoFile::read_categories(std::string_view array) {
     classes_.push_back(std::move(category.name));
     if (category.keypoints.empty()) continue;
     if (!keypoint_names_.empty() && keypoint_names_ != category.keypoints)
-      refuse("its categories have different key points");
+      refuse("its categories have different keypoints");
     keypoint_names_ = std::move(category.keypoints);
   }
   labels_by_id_.index_characters();
@@ -177,8 +177,7 @@ void CocoFile::read_annotations(std::string_view array) {
         "the boxes in " + printable(path_.filename().native()) +
         " all lie within 0 to 1: they are taken as pixels, and may be fractions of the "
         "image");
-  std::stable_sort(annotations_.begin(), annotations_.end(),
-                   [](const Place& a, const Place& b) { return a.image < b.image; });
+  std::ranges::stable_sort(annotations_, {}, &Place::image);
   for (std::uint32_t i = 0; i < annotations_.size(); ++i) {
     Image& image = images_[annotations_[i].image];
     if (image.annotations++ == 0) image.first = i;

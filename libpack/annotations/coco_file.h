@@ -10,7 +10,7 @@
 
 #include "annotations/coco_id_table.h"
 #include "annotations/object_builder.h"
-#include "base/ascii.h"
+#include "base/text.h"
 #include "packhorse/base/mapped_file.h"
 
 namespace packhorse {

@@ -31,7 +31,7 @@ CocoCategory read_category(std::string_view json) {
   const std::string_view keypoints = json_member(json, "keypoints");
   if (!keypoints.starts_with('[')) return category;
   for_each_element(keypoints, [&](std::string_view point) {
-    if (!point.starts_with('"')) refuse_categories("a key point's name is no text");
+    if (!point.starts_with('"')) refuse_categories("a key point's name is not a text");
     category.keypoints.push_back(json_characters(point));
   });
   return category;
@@ -39,8 +39,8 @@ CocoCategory read_category(std::string_view json) {
 
 /// One of the values that is there more than once.
 std::optional<std::string> repeated(std::vector<std::string> values) {
-  std::sort(values.begin(), values.end());
-  const auto twice = std::adjacent_find(values.begin(), values.end());
+  std::ranges::sort(values);
+  const auto twice = std::ranges::adjacent_find(values);
   return twice == values.end() ? std::nullopt : std::optional(printable(*twice));
 }
 
@@ -60,7 +60,7 @@ std::vector<CocoCategory> read_coco_categories(std::string_view array) {
     refuse_categories("the category id " + *id + " is there twice");
   if (const auto name = repeated(std::move(names)))
     refuse_categories("two categories are called " + *name);
-  std::stable_sort(categories.begin(), categories.end(), by_id);
+  std::ranges::stable_sort(categories, by_id);
   return categories;
 }
 

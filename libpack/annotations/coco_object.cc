@@ -98,7 +98,7 @@ bool CocoAnnotation::is_caption() const {
 }
 
 CocoAnnotation read_coco_annotation(View json) {
-  if (!json.starts_with('{')) no_object("it is no JSON object");
+  if (!json.starts_with('{')) no_object("it is not a JSON object");
   CocoAnnotation read;
   for_each_member(json, [&](View quoted, View value) {
     const std::string name = json_characters(quoted);

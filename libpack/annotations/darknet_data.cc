@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <set>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -28,22 +28,17 @@ constexpr std::string_view kDataFolder = "data/";
               "let it say for example: train = data/train.txt and names = data/obj.names");
 }
 
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kDataBlanks), text.size()));
-  return text.substr(0, text.find_last_not_of(kDataBlanks) + 1);
-}
-
 /// Calls `visit` for each line that is not empty, without blanks around it.
 void for_each_line(const fs::path& file,
                    const std::function<void(std::size_t line, std::string_view text)>& visit) {
   std::error_code code;
-  if (!fs::is_regular_file(file, code)) refuse_darknet(file, "it is no file");
+  if (!fs::is_regular_file(file, code)) refuse_darknet(file, "it is not a file");
   if (fs::file_size(file, code) > kMostDarknetBytes) refuse_darknet(file, "larger than 1 MiB");
   const std::string all = read_text(file);
   TextLines lines(all, file);
   for (std::string_view row; lines.next(row);) {
     if (!is_utf8(row)) refuse_darknet(file, fmt::format("line {} is not in UTF-8", lines.number()));
-    if (const std::string_view content = trimmed(row); !content.empty())
+    if (const std::string_view content = trimmed(row, kDataBlanks); !content.empty())
       visit(lines.number(), content);
   }
 }
@@ -55,8 +50,8 @@ std::map<std::string, std::string> members_of(const fs::path& file) {
     const std::size_t equal = text.find('=');
     if (equal == std::string_view::npos)
       refuse_darknet(file, fmt::format("line {} is not NAME = VALUE", line));
-    const std::string name(trimmed(text.substr(0, equal)));
-    if (!members.emplace(name, trimmed(text.substr(equal + 1))).second)
+    const std::string name(trimmed(text.substr(0, equal), kDataBlanks));
+    if (!members.emplace(name, trimmed(text.substr(equal + 1), kDataBlanks)).second)
       refuse_darknet(file, fmt::format("line {}: '{}' is there twice", line, printable(name)));
   });
   return members;
@@ -77,9 +72,8 @@ std::vector<std::string> darknet_names(const fs::path& file) {
 
 /// A path in the folder: as it is written, or without the folder `data`.
 std::string place_of(const fs::path& folder, const std::string& path) {
-  std::error_code code;
   const std::string_view inner = without_data_folder(path);
-  return inner.empty() || fs::exists(folder / path, code) ? path : std::string(inner);
+  return inner.empty() || path_exists(folder / path) ? path : std::string(inner);
 }
 
 }  // namespace
@@ -90,7 +84,7 @@ std::string_view without_data_folder(std::string_view path) {
 
 DataYaml read_darknet_data(const fs::path& file) {
   const std::map<std::string, std::string> members = members_of(file);
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const fs::path folder = folder_around(file);
   const auto named = [&](const char* name) {
     const auto found = members.find(name);
     return found == members.end() ? std::string() : place_of(folder, found->second);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include "annotations/yaml_tree.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
 
@@ -25,13 +25,6 @@ constexpr const char* kNamesAdvice = "list the classes, one for each number: nam
 
 [[noreturn]] void refuse_data(const std::string& what, const std::string& advice) {
   throw Error(ErrorKind::kUsage, "not a data.yaml of YOLO: " + what, {}, advice);
-}
-
-std::optional<std::size_t> count_of(const std::string& text) {
-  std::size_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 /// Refuses a text that has a quote at one end, which YAML takes for a part of it.
@@ -49,7 +42,7 @@ std::vector<std::string> names_in(const YamlNode& node) {
   std::map<std::size_t, std::string> by_number;
   const auto add = [&](std::size_t number, const YamlNode& name) {
     if (name.kind != YamlNode::Kind::kText || name.text.empty() || name.is_null())
-      refuse_data(fmt::format("line {}: the name of class {} is no text{}", name.line, number,
+      refuse_data(fmt::format("line {}: the name of class {} is not a text{}", name.line, number,
                               name.is_null() ? ": without quotes, YAML takes it for nothing" : ""),
                   kNamesAdvice);
     refuse_stray_quote(name);
@@ -57,7 +50,7 @@ std::vector<std::string> names_in(const YamlNode& node) {
   };
   for (const YamlNode& name : node.items) add(by_number.size(), name);
   for (const auto& [key, name] : node.members) {
-    const std::optional<std::size_t> number = count_of(key);
+    const std::optional<std::size_t> number = parse_number<std::size_t>(key);
     if (!number)
       refuse_data(
           fmt::format("line {}: '{}' is not the number of a class", name.line, printable(key)),
@@ -83,7 +76,7 @@ std::vector<std::string> places_in(const std::string& split, const YamlNode& nod
   std::vector<std::string> places;
   const auto add = [&](const YamlNode& place) {
     if (place.kind != YamlNode::Kind::kText || place.is_null() || place.text.empty())
-      refuse_data(fmt::format("line {}: '{}' is no path", place.line, split),
+      refuse_data(fmt::format("line {}: '{}' is not a path", place.line, split),
                   "give a folder, a .txt list of images, or a list of such");
     refuse_stray_quote(place);
     if (place.text.find('\0') != std::string::npos)
@@ -103,7 +96,7 @@ std::vector<std::string> places_in(const std::string& split, const YamlNode& nod
 
 void take_keypoints(const YamlNode& node, DataYaml& data) {
   const auto number = [&](std::size_t i) {
-    return i < node.items.size() ? count_of(node.items[i].text) : std::nullopt;
+    return i < node.items.size() ? parse_number<std::size_t>(node.items[i].text) : std::nullopt;
   };
   const auto points = number(0), numbers = number(1);
   if (node.items.size() != 2 || !points || !numbers || *points < 1 ||
@@ -122,8 +115,8 @@ bool lacks_blank(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || colon + 1 == line.size()) return false;
   const std::string_view name = line.substr(0, colon);
-  const bool known =
-      std::ranges::find(kRead, name) != std::end(kRead) || count_of(std::string(name)).has_value();
+  const bool known = std::ranges::find(kRead, name) != std::end(kRead) ||
+                     parse_number<std::size_t>(name).has_value();
   return known && line[colon + 1] != ' ' && line[colon + 1] != '\t' && line[colon + 1] != '\r';
 }
 
@@ -151,8 +144,7 @@ void tell_likely_fault(std::string_view text) {
   for (const Fault& fault : kFaults) {
     std::string_view rest = text;
     for (std::size_t number = 1; !rest.empty(); ++number) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      const std::string_view line = take_part(rest, '\n');
       if (line.find('#') == std::string_view::npos && fault.is_there(line))
         refuse_data(fmt::format("line {}: {}: {}", number, fault.what, printable(line)),
                     fault.advice);
@@ -174,13 +166,13 @@ DataYaml read_members(std::string_view text) {
   if (names == nullptr) refuse_data("it has no names", kNamesAdvice);
   data.names = names_in(*names);
   if (const YamlNode* const count = root.find("nc"); count != nullptr && !count->is_null()) {
-    if (count_of(count->text) != data.names.size())
+    if (parse_number<std::size_t>(count->text) != data.names.size())
       refuse_data(fmt::format("nc is {}, but there are {} names", printable(count->text),
                               data.names.size()),
                   "correct nc or names");
   }
   if (const YamlNode* const path = root.find("path"); path != nullptr && !path->is_null()) {
-    if (path->kind != YamlNode::Kind::kText) refuse_data("its path is no text", "correct it");
+    if (path->kind != YamlNode::Kind::kText) refuse_data("its path is not a text", "correct it");
     data.path = path->text;
   }
   for (const char* split : {"train", "val", "test"}) {
@@ -212,7 +204,7 @@ DataYaml parse_data_yaml(std::string_view text) {
 }
 
 DataYaml read_data_yaml(const std::filesystem::path& file) {
-  // A file that is no file would be waited for, or read for ever.
+  // What is not a regular file would be waited for, or read for ever.
   std::error_code code;
   if (std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code))
     throw Error(ErrorKind::kUsage, "a data.yaml of YOLO is a file, and this is none", file,

@@ -39,7 +39,9 @@ LabelFile open_captions(const TablePlace& place) {
   std::size_t next = 0;
   return LabelFile::texts(place.file, [&](LabelRow& row) {
     if (next == captions.size()) return false;
-    row = {std::move(captions[next].file_name), std::move(captions[next].text), next + 1};
+    row = {.path = std::move(captions[next].file_name),
+           .label = std::move(captions[next].text),
+           .line = next + 1};
     ++next;
     return true;
   });
@@ -139,7 +141,7 @@ void ExtraTargets::attach_table(const std::string& split, LabelFile& file, Listi
 
 void ExtraTargets::attach(Listing& listing) {
   const auto has = [&](std::string_view name) {
-    return std::find(listing.fields.begin(), listing.fields.end(), name) != listing.fields.end();
+    return std::ranges::find(listing.fields, name) != listing.fields.end();
   };
   for (const std::string& name : options_.extra_fields()) {
     if (has(name))
@@ -239,7 +241,7 @@ void check_caption(Bytes caption) {
     throw Error(ErrorKind::kUnsupported, fmt::format("its caption has {} bytes, the limit is {}",
                                                      text.size(), kLongestCaption));
   if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
-    throw Error(ErrorKind::kCorrupt, "its caption is no text in UTF-8");
+    throw Error(ErrorKind::kCorrupt, "its caption is not a text in UTF-8");
 }
 
 }  // namespace packhorse

@@ -12,6 +12,7 @@
 #include "annotations/json_values.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 
@@ -36,8 +37,7 @@ void for_each_row(const fs::path& path,
   std::string_view text = as_text(file.bytes());
   bool first = true;
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    const std::string_view row = take_part(text, '\n');
     if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (!std::exchange(first, false) && row.find(with) == std::string_view::npos) continue;
     try {
@@ -64,7 +64,7 @@ void name_category(ExactJson& object) {
 /// Takes the objects out of a row, one by one. Those that a list is too short for lack its member.
 std::vector<ExactJson> take_objects(ExactJson& row) {
   std::vector<ExactJson> objects;
-  if (!row.is_object()) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  if (!row.is_object()) throw Error(ErrorKind::kCorrupt, "it is not a JSON object");
   const ExactJson given = row.value("objects", ExactJson());
   if (given.is_array()) {
     objects = given.get_ref<const ExactJson::array_t&>();
@@ -73,7 +73,7 @@ std::vector<ExactJson> take_objects(ExactJson& row) {
       throw Error(ErrorKind::kCorrupt, "its objects are neither a list nor lists by name");
     for (const auto& [name, list] : given.get_ref<const ExactJson::object_t&>()) {
       if (!list.is_array())
-        throw Error(ErrorKind::kCorrupt, "its objects' " + printable(name) + " is no list");
+        throw Error(ErrorKind::kCorrupt, "its objects' " + printable(name) + " is not a list");
       if (objects.size() < list.size()) objects.resize(list.size(), ExactJson::object());
       for (std::size_t i = 0; i < list.size(); ++i) objects[i][name] = list[i];
     }
@@ -81,7 +81,7 @@ std::vector<ExactJson> take_objects(ExactJson& row) {
   row.erase("objects");
   for (ExactJson& object : objects) {
     if (!object.is_object())
-      throw Error(ErrorKind::kCorrupt, "one of its objects is no JSON object");
+      throw Error(ErrorKind::kCorrupt, "one of its objects is not a JSON object");
     name_category(object);
   }
   return objects;
@@ -142,7 +142,7 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
         if (!category->is_string())
           throw Error(ErrorKind::kUsage,
                       fmt::format("line {}: the categories of the objects are numbers", line), file,
-                      "name them, a name a line: `targets=hf:FILE` `target_classes=FILE`");
+                      "name them, a name a line, the first for 0: `target_classes=FILE`");
         names.insert(category->get<std::string>());
       }
       return true;
@@ -151,7 +151,7 @@ std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
   if (names.empty())
     throw Error(ErrorKind::kUsage, "no object has a category",
                 files.empty() ? fs::path() : files.front(),
-                "give `targets=hf:FILE` `target_classes=FILE`, a name a line");
+                "name them, a name a line: `target_classes=FILE`");
   return {names.begin(), names.end()};
 }
 

@@ -42,7 +42,7 @@ void skip_blanks(std::string_view& text) {
 
 /// Whether a text in it may hold a secret: those have such characters, plain or escaped.
 bool may_have_secret(std::string_view json) {
-  return std::any_of(json.begin(), json.end(), [](char c) {
+  return std::ranges::any_of(json, [](char c) {
     return c == '?' || c == '&' || c == ';' || c == '#' || c == '@' || c == '\\';
   });
 }
@@ -62,7 +62,7 @@ void refuse_secrets_in(const ExactJson& value, const std::string& name) {
 }  // namespace
 
 std::string_view find_value(std::string_view object, std::string_view name) {
-  if (!object.starts_with('{')) throw Error(ErrorKind::kCorrupt, "it is no JSON object");
+  if (!object.starts_with('{')) throw Error(ErrorKind::kCorrupt, "it is not a JSON object");
   const std::string_view value = json_member(object, name);
   return value == "null" ? std::string_view() : value;
 }
@@ -74,12 +74,12 @@ std::string_view value_of(std::string_view object, const char* name) {
 
 std::string text_of(std::string_view object, const char* name) {
   const std::string_view value = value_of(object, name);
-  if (!value.starts_with('"')) refuse_value(name, "no text");
+  if (!value.starts_with('"')) refuse_value(name, "not a text");
   return json_characters(value);
 }
 
 std::vector<std::string_view> list_of(std::string_view value, const char* name) {
-  if (!value.starts_with('[')) refuse_value(name, "no list");
+  if (!value.starts_with('[')) refuse_value(name, "not a list");
   std::vector<std::string_view> elements;
   for_each_element(value, [&](std::string_view element) { elements.push_back(element); });
   return elements;
@@ -90,15 +90,15 @@ bool is_number(std::string_view value) {
 }
 
 double number_of(std::string_view value, const char* name) {
-  if (!is_number(value)) refuse_value(name, "no number");
+  if (!is_number(value)) refuse_value(name, "not a number");
   return take_number(value);
 }
 
 std::vector<double> numbers_of(std::string_view list, const char* name) {
-  if (!list.starts_with('[')) refuse_value(name, "no list");
+  if (!list.starts_with('[')) refuse_value(name, "not a list");
   std::vector<double> numbers;
   for (list.remove_prefix(1), skip_blanks(list); !list.starts_with(']'); skip_blanks(list)) {
-    if (!is_number(list)) refuse_value(name, "no list of numbers");
+    if (!is_number(list)) refuse_value(name, "not a list of numbers");
     numbers.push_back(take_number(list));
     skip_blanks(list);
     if (list.starts_with(',')) list.remove_prefix(1);
@@ -110,7 +110,7 @@ std::uint32_t whole_of(std::string_view value, const char* name) {
   const double number = number_of(value, name);
   if (!(number >= 0 && number <= std::numeric_limits<std::uint32_t>::max()) ||
       number != std::floor(number))
-    refuse_value(name, "no whole number, or too large a one");
+    refuse_value(name, "not a whole number, or too large a one");
   return static_cast<std::uint32_t>(number);
 }
 

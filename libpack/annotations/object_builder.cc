@@ -21,8 +21,7 @@ bool within(double value, double extent) {
 
 std::string why_no_box(const AnnotatedObject& object, const AnnotationFrame& frame) {
   const double corners[] = {object.left, object.top, object.right, object.bottom};
-  if (!std::all_of(std::begin(corners), std::end(corners),
-                   [](double v) { return std::isfinite(v); }))
+  if (!std::ranges::all_of(corners, [](double v) { return std::isfinite(v); }))
     return "its box has a number that is not finite";
   // The float that is kept must have an area, too.
   if (!(static_cast<float>(object.left) < static_cast<float>(object.right) &&
@@ -107,7 +106,7 @@ std::string ObjectBuilder::why_not(const AnnotatedObject& object) const {
   if (object.label < 0 || static_cast<std::uint64_t>(object.label) >= frame_.classes)
     return fmt::format("its class {} is none of the {}", object.label, frame_.classes);
   if (object.area && !(std::isfinite(*object.area) && *object.area >= 0))
-    return "its area is no area";
+    return "its area is not an area";
   for (const auto rule : {why_no_box, why_no_polygons, why_no_mask, why_no_keypoints}) {
     if (std::string why = rule(object, frame_); !why.empty()) return why;
   }

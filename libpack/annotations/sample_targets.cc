@@ -13,6 +13,7 @@
 #include "annotations/yolo_labels.h"
 #include "base/hash.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
@@ -88,22 +89,26 @@ std::string with_slashes(std::string name) {
   return name;
 }
 
-/// Tells which classes the objects have where nobody has named them.
-std::string class_note(const TargetOptions& options, const std::vector<std::string>& classes) {
+/// The options that name the files.
+std::string options_of(const TargetOptions& options) {
   std::string places;
   for (const auto& [split, place] : options.files)
     places += (places.empty() ? "" : " ") +
               opt("targets", (split.empty() ? "" : split + '=') + std::string(options.name()) +
                                  ':' + place.native());
-  return fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
-                     classes.size() == 1 ? "class" : fmt::format("{} classes", classes.size()),
-                     classes.size() == 1 ? "is that" : "are those", naming::quoted(classes), places,
-                     opt("target_classes", "FILE"));
+  return places;
 }
 
 bool has_backslash(std::string_view name) { return name.find('\\') != std::string_view::npos; }
 
 }  // namespace
+
+std::string class_note(const std::string& targets, const std::vector<std::string>& classes) {
+  return fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
+                     classes.size() == 1 ? "class" : fmt::format("{} classes", classes.size()),
+                     classes.size() == 1 ? "is that" : "are those", naming::quoted(classes),
+                     targets, opt("target_classes", "FILE"));
+}
 
 SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options)) {
   options_.validate();
@@ -142,7 +147,7 @@ void SampleTargets::read_exports() {
   std::set<std::string> names;
   for (const auto& [split, place] : options_.files) {
     ExportedImages& images = exports_[split];
-    images = read_export(notation, place, options_.classes);
+    images = read_export(notation, place, options_);
     for (std::string& name : images.class_names()) names.insert(std::move(name));
     for (const ExportedImages::Image& image : images.images())
       if (problem.empty() && !image.problems().empty())
@@ -160,8 +165,7 @@ void SampleTargets::read_exports() {
 /// The files of one data set: they have the same categories.
 void SampleTargets::open_files() {
   for (const auto& [name, path] : options_.files) {
-    std::error_code code;
-    if (std::filesystem::is_directory(path, code) && !options_.is_export())
+    if (is_folder(path) && !options_.is_export())
       throw Error(ErrorKind::kUsage, "`targets=` names a folder, not a file with annotations", path,
                   "name the file in it");
     Split& split = splits_[name];
@@ -292,7 +296,10 @@ void SampleTargets::keep_heads(Listing& listing) const {
 /// What was found of a file's images, in all splits that it is for.
 struct SampleTargets::Use {
   explicit Use(const Split& file_of) : split(file_of), there(file_of.file->images().size()) {}
-  std::string file() const { return printable(naming::last_name(split.file->path().native())); }
+  std::string file() const {
+    const std::filesystem::path& path = split.file->path();
+    return printable((path.has_filename() ? path : path.parent_path()).filename().native());
+  }
 
   const Split& split;
   std::vector<bool> there;         ///< the file's images
@@ -378,7 +385,7 @@ void SampleTargets::note_without(const std::string& field, Listing& listing) con
 
 void SampleTargets::attach(Listing& listing) {
   for (const std::string& name : made_fields()) {
-    if (std::find(listing.fields.begin(), listing.fields.end(), name) != listing.fields.end())
+    if (std::ranges::find(listing.fields, name) != listing.fields.end())
       throw Error(ErrorKind::kUsage,
                   "the source has a field '" + name + "', which `targets=` would make", {},
                   "leave it out with `fields=`");
@@ -394,11 +401,11 @@ void SampleTargets::attach(Listing& listing) {
     }
     for (const auto& [name, use] : uses) finish(use, listing.notes);
     if (options_.is_export() && options_.classes.empty())
-      listing.notes.push_back(class_note(options_, classes_));
+      listing.notes.push_back(class_note(options_of(options_), classes_));
     return;
   }
   const std::string field(options_.field());
-  if (std::find(listing.fields.begin(), listing.fields.end(), field) == listing.fields.end())
+  if (std::ranges::find(listing.fields, field) == listing.fields.end())
     throw Error(ErrorKind::kUsage,
                 "no image has a field '" + field + "', which would say its objects", {},
                 "name the files' folder: " + opt("optional_field_from", field + "=FOLDER"));

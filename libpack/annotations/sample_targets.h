@@ -17,6 +17,10 @@
 
 namespace packhorse {
 
+/// Tells which classes the objects have where nobody has named them: `targets`, the option that
+/// found them.
+std::string class_note(const std::string& targets, const std::vector<std::string>& classes);
+
 /// Says which objects are in the samples of a listing. Any thread, once it is attached.
 class SampleTargets {
  public:

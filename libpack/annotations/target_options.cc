@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/option.h"
+#include "base/paths.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/class_set.h"
 
@@ -41,7 +42,7 @@ const NotationName& notation_of(std::string_view word) {
   for (const NotationName& one : kNotations) {
     if (one.name == word) return one;
   }
-  refuse("'" + std::string(word) + "' is no notation",
+  refuse("'" + std::string(word) + "' is not a notation of annotations",
          "give coco:FILE, coco-records:FILE, hf:FILE, yolo, yolo:data.yaml, voc, labelme:FOLDER, "
          "cvat:FILE, table:FILE, label-studio:FILE, via:FILE, dota:FOLDER, kitti:FOLDER, "
          "createml:FILE, classes:FILE, caption:FIELD or mask:FIELD; for one split alone "
@@ -73,8 +74,8 @@ std::string_view TargetOptions::name() const {
 }
 
 bool TargetOptions::has(ExtraTarget::Kind kind) const {
-  return std::any_of(extras.begin(), extras.end(),
-                     [kind](const ExtraTarget& extra) { return extra.kind == kind; });
+  return std::ranges::any_of(extras,
+                             [kind](const ExtraTarget& extra) { return extra.kind == kind; });
 }
 
 std::string_view TargetOptions::field() const {
@@ -85,10 +86,6 @@ std::string_view TargetOptions::field() const {
 }
 
 std::optional<TablePlace> table_of(const ExtraTarget& extra) {
-  const auto is_file = [](const std::string& path) {
-    std::error_code code;
-    return std::filesystem::is_regular_file(path, code);
-  };
   if (extra.kind == ExtraTarget::Kind::kMask) return std::nullopt;
   if (is_file(extra.place)) return TablePlace{extra.place, {}};
   const std::size_t colon = extra.place.rfind(':');
@@ -109,7 +106,7 @@ std::vector<std::string> TargetOptions::extra_fields() const {
     names.emplace_back(kClassesField);
     names.emplace_back(kClassesText);
   }
-  const bool captions = std::any_of(extras.begin(), extras.end(), [](const ExtraTarget& extra) {
+  const bool captions = std::ranges::any_of(extras, [](const ExtraTarget& extra) {
     return extra.kind == ExtraTarget::Kind::kCaption && table_of(extra);
   });
   if (captions) names.emplace_back(kCaptionField);
@@ -174,12 +171,23 @@ void TargetOptions::add_extra(ExtraTarget extra, std::size_t colon) {
   extras.push_back(std::move(extra));
 }
 
+std::string TargetOptions::with_choice(std::string_view choice) const {
+  std::string text;
+  for (const auto& [split, place] : files) {
+    std::error_code code;
+    const std::string& file = place.native();
+    const bool has_choice = !std::filesystem::exists(place, code);
+    text += (text.empty() ? "" : " ") +
+            opt("targets", (split.empty() ? "" : split + '=') + std::string(name()) + ':' +
+                               file.substr(0, has_choice ? file.rfind(':') : file.npos) + ':' +
+                               std::string(choice));
+  }
+  return text;
+}
+
 void TargetOptions::validate() const {
-  const bool for_extras = has(ExtraTarget::Kind::kClasses) || has(ExtraTarget::Kind::kMask);
   if (notation == Notation::kNone && keypoints != 0)
     refuse("it is missing, but its key points are given", "give it, or leave them out");
-  if (notation == Notation::kNone && !classes.empty() && !for_extras)
-    refuse("it is missing, but its classes are given", "give it, or leave them out");
   if (!names_object_classes() && has(ExtraTarget::Kind::kClasses) &&
       has(ExtraTarget::Kind::kMask) && !classes.empty())
     refuse("`target_classes=` could be those of the masks or of the images",

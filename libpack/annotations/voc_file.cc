@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <pugixml.hpp>
 #include <string>
 #include <string_view>
 
 #include "annotations/xml_text.h"
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -19,15 +18,13 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostBytes = 4u << 20;
-constexpr const char* kXmlBlanks = " \t\r\n";
 
 /// A node's characters, also those behind a comment in it, without blanks around them.
 std::string text_of(const pugi::xml_node& node) {
   std::string text;
   for (const pugi::xml_node& part : node.children())
     if (part.type() == pugi::node_pcdata || part.type() == pugi::node_cdata) text += part.value();
-  text.erase(text.find_last_not_of(kXmlBlanks) + 1);
-  return text.erase(0, std::min(text.find_first_not_of(kXmlBlanks), text.size()));
+  return std::string(trimmed(text));
 }
 
 /// Whether a node has several children of a name, of which one would be taken.
@@ -37,11 +34,7 @@ bool has_several(const pugi::xml_node& node, const char* child) {
 
 std::optional<double> number(const pugi::xml_node& node, const char* child) {
   if (has_several(node, child)) return std::nullopt;
-  const std::string text = text_of(node.child(child));
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<double>(text_of(node.child(child)));
 }
 
 /// A side of the image; 0 where it is not said.
@@ -49,7 +42,7 @@ std::uint32_t extent(const pugi::xml_node& size, const char* child) {
   if (text_of(size.child(child)).empty() && !has_several(size, child)) return 0;
   const std::optional<double> value = number(size, child);
   if (!value || !(*value >= 0 && *value <= 1 << 30) || *value != std::floor(*value))
-    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is no whole number", child));
+    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is not a whole number", child));
   return static_cast<std::uint32_t>(*value);
 }
 
@@ -100,9 +93,8 @@ void refuse_other_objects(const pugi::xml_node& root) {
 
 pugi::xml_node root_of(const std::string& text, pugi::xml_document& document) {
   const pugi::xml_node root = xml_root(text, "annotation", document);
-  const auto elements = std::ranges::count_if(document.children(), [](const pugi::xml_node& node) {
-    return node.type() == pugi::node_element;
-  });
+  const auto elements =
+      std::ranges::count(document.children(), pugi::node_element, &pugi::xml_node::type);
   if (elements > 1 || has_several(root, "size"))
     throw Error(ErrorKind::kCorrupt, "it has several annotations or sizes");
   refuse_other_objects(root);
@@ -148,17 +140,13 @@ VocFile parse_voc(std::string_view xml, bool from_zero) {
 
 std::string_view voc_list_member(std::string_view line) {
   constexpr std::string_view kBlanks = " \t";
-  const auto trimmed = [&](std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-  };
-  std::string_view name = trimmed(line);
+  std::string_view name = trimmed(line, kBlanks);
   for (std::size_t blank = name.find_last_of(kBlanks); blank != std::string_view::npos;
        blank = name.find_last_of(kBlanks)) {
     const std::string_view word = name.substr(blank + 1);
     const std::string_view digits = word.substr(word.starts_with('-') ? 1 : 0);
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) break;
-    name = trimmed(name.substr(0, blank));
+    name = trimmed(name.substr(0, blank), kBlanks);
   }
   return name;
 }

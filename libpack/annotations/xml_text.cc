@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <memory>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -82,9 +82,8 @@ std::string converted(std::string_view bytes, const std::string& encoding) {
 std::string checked(std::string_view text, const char* why) {
   if (is_utf8(text)) return std::string(text);
   for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::string_view row = text.substr(0, text.find('\n'));
-    if (!is_utf8(row)) refuse_text(fmt::format("line {}: {}", line, why), kSayEncoding);
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    if (!is_utf8(take_part(text, '\n')))
+      refuse_text(fmt::format("line {}: {}", line, why), kSayEncoding);
   }
   refuse_text(why, kSayEncoding);
 }
@@ -119,7 +118,7 @@ std::string xml_in_utf8(std::string_view bytes) {
   const std::string encoding = declared_encoding(text);
   if (encoding.empty()) return checked(text, "it does not say what it is in, and it is not UTF-8");
   if (!is_plain_name(encoding))
-    refuse_text("it is in '" + printable(encoding) + "', which is no encoding", kSayEncoding);
+    refuse_text("it is in '" + printable(encoding) + "', which is not an encoding", kSayEncoding);
   if (encoding == "utf-8" || encoding == "utf8")
     return checked(text, "it says that it is in UTF-8, and it is not");
   // These have no bytes of one character that would spell out the name.

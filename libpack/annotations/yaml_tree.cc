@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -120,7 +120,8 @@ class YamlTree {
       const yaml_event_t& event = events_.next();
       if (event.type == YAML_MAPPING_END_EVENT) return;
       const YamlNode key = value(event, level + 1);
-      if (key.kind != YamlNode::Kind::kText) refuse_yaml(key.line, "a key that is no plain text");
+      if (key.kind != YamlNode::Kind::kText)
+        refuse_yaml(key.line, "a key that is not a plain text");
       if (!names.insert(key.text).second)
         refuse_yaml(key.line, "'" + key.text + "' is there twice");
       node.members.emplace_back(key.text, value(events_.next(), level + 1));
@@ -139,8 +140,8 @@ bool YamlNode::is_null() const {
 }
 
 const YamlNode* YamlNode::find(std::string_view name) const {
-  const auto found = std::find_if(members.begin(), members.end(),
-                                  [&](const auto& member) { return member.first == name; });
+  const auto found =
+      std::ranges::find_if(members, [&](const auto& member) { return member.first == name; });
   return found == members.end() ? nullptr : &found->second;
 }
 

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "base/ascii.h"
+#include "base/text.h"
 
 namespace packhorse {
 
@@ -23,11 +22,9 @@ bool read_numbers(std::string_view line, std::vector<double>& numbers) {
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
     if (line.empty()) return true;
     const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
-    double value = 0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (code != std::errc() || end != word.data() + word.size()) return false;
-    if (numbers.size() == kMostNumbers) return false;
-    numbers.push_back(value);
+    const auto value = parse_number<double>(word);
+    if (!value || numbers.size() == kMostNumbers) return false;
+    numbers.push_back(*value);
     line.remove_prefix(word.size());
   }
 }
@@ -100,12 +97,11 @@ void add_yolo_objects(std::string_view text, const AnnotationFrame& frame, YoloK
   std::vector<double> numbers;
   text = without_byte_order_mark(text);
   for (std::size_t line = 1; !text.empty(); ++line) {
-    std::string_view row = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    std::string_view row = take_part(text, '\n');
     if (row.ends_with('\r')) row.remove_suffix(1);
     const std::string name = fmt::format("line {}", line);
     if (!read_numbers(row, numbers)) {
-      builder.problem(name, "a word in it is no number");
+      builder.problem(name, "a word in it is not a number");
       continue;
     }
     if (numbers.empty()) continue;

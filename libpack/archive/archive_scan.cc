@@ -4,8 +4,8 @@
 #include <array>
 
 #include "archive/tar_header.h"
-#include "base/ascii.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

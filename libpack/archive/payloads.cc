@@ -60,8 +60,7 @@ void Payloads::renumber_fields(const std::vector<std::uint32_t>& numbers) {
 std::vector<Payloads::Field> Payloads::fields_of(const EntryTable::Facts& facts) const {
   const auto first = fields_.begin() + places_[facts.locator].first_field;
   std::vector<Field> fields(first, first + std::popcount(facts.fields));
-  std::sort(fields.begin(), fields.end(),
-            [](const Field& a, const Field& b) { return a.number < b.number; });
+  std::ranges::sort(fields, {}, &Field::number);
   return fields;
 }
 

@@ -83,7 +83,7 @@ std::string own_name(Bytes header) {
 }  // namespace
 
 bool all_zero(Bytes bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
 bool is_tar_header(Bytes block) {

@@ -16,7 +16,7 @@ std::uint64_t parse_byte_size(const std::string& text);
 /// Returns nothing for what a library might also accept: signs, "inf", "nan", "1e3", blanks.
 inline std::optional<double> parse_decimal(std::string_view text) {
   const bool plain = !text.empty() && text.front() != '.' && text.back() != '.' &&
-                     std::count(text.begin(), text.end(), '.') <= 1 &&
+                     std::ranges::count(text, '.') <= 1 &&
                      text.find_first_not_of("0123456789.") == std::string_view::npos;
   double value = 0;
   if (!plain || std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc())

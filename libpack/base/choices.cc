@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/ascii.h"
+#include "base/text.h"
 
 namespace packhorse {
 

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/text.h"
+
 namespace packhorse {
 
 namespace fs = std::filesystem;
@@ -16,12 +18,7 @@ struct Group {
 };
 
 bool names(std::string_view controllers, std::string_view controller) {
-  while (!controllers.empty()) {
-    const std::string_view one = controllers.substr(0, controllers.find(','));
-    if (one == controller) return true;
-    controllers.remove_prefix(std::min(controllers.size(), one.size() + 1));
-  }
-  return false;
+  return std::ranges::count(split_text(controllers, ','), controller) > 0;
 }
 
 /// Visits `group` below `root`, then each group above it, up to the root.
@@ -42,8 +39,7 @@ template <class Visit>
 void for_each_group(const fs::path& mount, std::string_view membership, std::string_view controller,
                     const Visit& visit) {
   while (!membership.empty()) {
-    const std::string_view line = membership.substr(0, membership.find('\n'));
-    membership.remove_prefix(std::min(membership.size(), line.size() + 1));
+    const std::string_view line = take_part(membership, '\n');
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);

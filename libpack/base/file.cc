@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/paths.h"
 #include "base/stop.h"
 #include "packhorse/base/error.h"
 
@@ -31,10 +32,6 @@ namespace {
 constexpr std::size_t kWriteBuffer = 1u << 20, kCopiedAtOnce = 8u << 20;
 constexpr std::uint64_t kWriteBackStep = 8u << 20;
 
-fs::path directory_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
 }  // namespace
 
 void UniqueFd::reset(int fd) {
@@ -46,7 +43,7 @@ bool is_url(std::string_view text) {
   const std::size_t colon = text.find("://");
   if (colon == std::string_view::npos || colon < 2) return false;
   const std::string_view scheme = text.substr(0, colon);
-  return std::all_of(scheme.begin(), scheme.end(), [](unsigned char c) {
+  return std::ranges::all_of(scheme, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
   });
 }
@@ -253,7 +250,7 @@ namespace {
 /// Syncs the directory after a rename. The new name is in place even if this fails.
 void sync_new_name(const fs::path& path) {
   try {
-    sync_path(directory_of(path));
+    sync_path(folder_around(path));
   } catch (const Error& error) {
     throw Error(error.kind(),
                 std::string(error.what()) +

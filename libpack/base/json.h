@@ -67,6 +67,12 @@ inline std::string json_problem(const nlohmann::detail::exception& error) {
   return problem.substr(0, problem.find(": ") + 2) + what;
 }
 
+/// The text of a value, also of texts that are not UTF-8: such bytes become U+FFFD.
+template <class Json>
+std::string utf8_json(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 /// Throws Error(kCorrupt) for UTF-16 or UTF-32, which begin with their mark or have zero bytes:
 /// JSON is UTF-8 (RFC 8259, 8.1).
 inline void refuse_wide_json(std::string_view text) {

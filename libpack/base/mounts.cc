@@ -87,12 +87,10 @@ std::optional<std::string> local_locks(std::string_view mountinfo, const fs::pat
   }
   if (!found) return std::nullopt;
   for (const auto& [type, option] : kLocal) {
-    if (found->type == type &&
-        std::find(found->options.begin(), found->options.end(), option) != found->options.end())
+    if (found->type == type && std::ranges::find(found->options, option) != found->options.end())
       return fmt::format("{} with the mount option {}", type, option);
   }
-  if (std::find(kAlwaysLocal.begin(), kAlwaysLocal.end(), found->type) != kAlwaysLocal.end())
-    return found->type;
+  if (std::ranges::find(kAlwaysLocal, found->type) != kAlwaysLocal.end()) return found->type;
   return std::nullopt;
 }
 

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cmath>
 
-#include "base/ascii.h"
 #include "base/byte_size.h"
 #include "base/choices.h"
 #include "base/option_values.h"
 #include "base/printable.h"
+#include "base/text.h"
 
 namespace packhorse {
 
@@ -49,7 +49,7 @@ std::string spelled_quote(std::string_view text) {
 
 std::string Option::flag() const {
   std::string flag(kind == Kind::kOff ? off : name);
-  std::replace(flag.begin(), flag.end(), '_', '-');
+  std::ranges::replace(flag, '_', '-');
   return flag;
 }
 
@@ -141,19 +141,15 @@ std::uint64_t bytes_of(const std::string& text, const Option& option) {
 }
 
 double number_of(const std::string& text, const Option& option) {
-  double number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc() || end != text.data() + text.size() || !option.range.has(number))
-    refuse_number(option, text);
-  return number;
+  const auto number = parse_number<double>(text);
+  if (!number || !option.range.has(*number)) refuse_number(option, text);
+  return *number;
 }
 
 std::vector<double> numbers_of(const std::string& text, const Option& option) {
   std::vector<double> numbers;
-  for (std::size_t at = 0; at <= text.size(); at = text.find(',', at) + 1) {
-    numbers.push_back(number_of(text.substr(at, text.find(',', at) - at), option));
-    if (text.find(',', at) == text.npos) break;
-  }
+  for (const std::string_view part : split_text(text, ','))
+    numbers.push_back(number_of(std::string(part), option));
   return numbers;
 }
 

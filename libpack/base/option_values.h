@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <filesystem>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/option.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 /// The values of a table's rows, each made of a member as a type: PACKHORSE_MEMBER(name).
@@ -45,13 +45,12 @@ template <std::integral Number>
 requires(!std::same_as<Number, bool>) void read(const OptionValues& values, const Option& option,
                                                 Number& to) {
   const std::string& text = values.front();
-  Number number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  // std::from_chars takes zeros in front, which others read as octal.
-  if (code != std::errc() || std::to_string(number) != text ||
-      std::cmp_less(number, option.least) || std::cmp_greater(number, option.most))
+  const auto number = parse_number<Number>(text);
+  // It takes zeros in front, which others read as octal.
+  if (!number || std::to_string(*number) != text || std::cmp_less(*number, option.least) ||
+      std::cmp_greater(*number, option.most))
     refuse_number(option, text);
-  to = number;
+  to = *number;
 }
 
 inline void read(const OptionValues& values, const Option& option, double& to) {

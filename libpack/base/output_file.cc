@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <span>
 #include <system_error>
 #include <thread>
 
+#include "base/paths.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -26,10 +27,6 @@ constexpr int kMostLinks = 40;  ///< the kernel's bound, too
 constexpr std::size_t kStreamBuffer = 1u << 20;
 constexpr auto kReaderPoll = std::chrono::milliseconds(20);
 
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
 /// Where output goes.
 struct Place {
   enum class Kind { kFile, kStream, kDescriptor } kind = Kind::kFile;
@@ -39,14 +36,10 @@ struct Place {
 
 /// The number in /proc/self/fd/N, by whatever name of that folder.
 std::optional<int> own_descriptor(const fs::path& path) {
-  const std::string name = path.filename();
-  const char* const end = name.data() + name.size();
-  int number = -1;
-  if (const auto parsed = std::from_chars(name.data(), end, number);
-      parsed.ec != std::errc() || parsed.ptr != end || number < 0)
-    return std::nullopt;
+  const auto number = parse_number<int>(path.filename().native());
+  if (number.value_or(-1) < 0) return std::nullopt;
   std::error_code code;
-  const fs::path folder = fs::canonical(folder_of(path), code);
+  const fs::path folder = fs::canonical(folder_around(path), code);
   if (code || folder != fs::canonical("/proc/self/fd", code)) return std::nullopt;
   return number;
 }
@@ -60,7 +53,7 @@ Place follow(fs::path path) {
     if (!fs::is_symlink(fs::symlink_status(path, code))) return {Place::Kind::kFile, path};
     const fs::path to = fs::read_symlink(path, code);
     if (code) throw_code(code, "follow the link", path);
-    path = folder_of(path) / to;
+    path = folder_around(path) / to;
   }
   errno = ELOOP;
   throw_errno("follow the link", path);
@@ -116,10 +109,9 @@ bool lies_in(const fs::path& file, const fs::path& folder) {
 
 /// The folder of what a pattern such as a/b-*.tar matches, or a/b-{0..9}.tar; else the path itself.
 fs::path folder_of_pattern(const fs::path& path) {
-  std::error_code code;
   const std::size_t pattern = path.native().find_first_of("*?[{");
-  if (pattern == std::string::npos || fs::exists(path, code)) return path;
-  return folder_of(path.native().substr(0, pattern));
+  if (pattern == std::string::npos || path_exists(path)) return path;
+  return folder_around(path.native().substr(0, pattern));
 }
 
 /// By its first bytes: a text in UTF-8 has no zero byte.

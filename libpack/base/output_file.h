@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/stop.h"
 #include "packhorse/base/bytes.h"
 
 namespace packhorse {
@@ -25,7 +26,8 @@ class OutputFile {
  public:
   /// Opens it. A FIFO without a reader is waited for until `stop`. Throws Error(kUsage | kIo |
   /// kNotFound | kNoSpace | kInterrupted).
-  explicit OutputFile(const std::filesystem::path& path, const std::stop_token& stop = {});
+  explicit OutputFile(const std::filesystem::path& path,
+                      const std::stop_token& stop = current_stop());
 
   /// Appends, buffered. Throws Error(kIo | kNoSpace), and std::system_error(EPIPE) when nobody
   /// reads standard output any more, as printing does.
@@ -47,7 +49,8 @@ class OutputFile {
 
 /// Writes a small file as OutputFile does. Returns whether that was standard output, where nothing
 /// else belongs then.
-bool write_output(const std::filesystem::path& path, Bytes bytes, const std::stop_token& stop = {});
+bool write_output(const std::filesystem::path& path, Bytes bytes,
+                  const std::stop_token& stop = current_stop());
 
 /// Whether nobody can read any more what is written to this pipe, FIFO or socket.
 bool reader_is_gone(int fd);

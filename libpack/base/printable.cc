@@ -42,8 +42,8 @@ constexpr std::array kUnsafe = {
     Range{0xfeff, 0xfeff}, Range{0xfff9, 0xfffb}, Range{0xe0000, 0xe007f}};
 
 bool is_unsafe(std::uint32_t code) {
-  return std::any_of(kUnsafe.begin(), kUnsafe.end(),
-                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+  return std::ranges::any_of(
+      kUnsafe, [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 /// Replaces each character of `text` by what `escape(character, its bytes)` returns. A byte that is

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "base/byte_size.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -22,10 +22,9 @@ RejectLimit RejectLimit::parse(const std::string& text) {
   if (text.ends_with('%')) {
     limit.percent = parse_decimal(std::string_view(text).substr(0, text.size() - 1));
     if (limit.percent && *limit.percent <= 100) return limit;
-  } else {
-    const char* const end = text.data() + text.size();
-    const auto [stopped, code] = std::from_chars(text.data(), end, limit.count);
-    if (code == std::errc() && stopped == end) return limit;
+  } else if (const auto count = parse_number<std::uint64_t>(text)) {
+    limit.count = *count;
+    return limit;
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid limit for rejects", {},
               "give a number, or a percentage such as 0.5%");

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 
 namespace packhorse {
 

@@ -2,21 +2,21 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/ascii.h"
 #include "base/choices.h"
 #include "base/hash.h"
 #include "base/option.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/permutation.h"
 #include "base/printable.h"
 #include "base/resources.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "checking/check_config.h"
 #include "checking/finding_log.h"
 #include "checking/sample_look.h"
@@ -94,13 +94,11 @@ class Checker {
   /// Lists the source. Returns false when it cannot be read, which is a finding then.
   bool open() try {
     ListOptions list = packing_.list;
-    list.stop = current_stop();
     list.exclude = packing_.select.exclude;
     source_ = open_source(path_, packing_.source_kind, list);
     report_.taken_for = source_->opened_as;
     listing_ = list_source(*source_, list);
-    if (!packing_.select.empty())
-      select(*source_, listing_, packing_.select, progress_, current_stop());
+    if (!packing_.select.empty()) select(*source_, listing_, packing_.select, progress_);
     return true;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted || !exists()) throw;
@@ -108,10 +106,7 @@ class Checker {
     return false;
   }
 
-  bool exists() const {
-    std::error_code ignored;
-    return is_url(path_.native()) || fs::exists(path_, ignored);
-  }
+  bool exists() const { return is_url(path_.native()) || path_exists(path_); }
 
   void look_at_all() {
     report_.detected = listing_.detected;
@@ -202,10 +197,9 @@ class Checker {
   void look_at_numbers() {
     std::vector<long> values;
     for (const std::string& name : listing_.classes) {
-      long value = 0;
-      const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-      if (error != std::errc() || end != name.data() + name.size()) return;
-      values.push_back(value);
+      const auto value = parse_number<long>(name);
+      if (!value) return;
+      values.push_back(*value);
     }
     std::vector<long> in_order = values;
     std::ranges::sort(in_order);
@@ -485,9 +479,7 @@ CheckReport check(const fs::path& path, const CheckOptions& options, Progress* p
   const StopScope scope(stop);
   options.validate();
   CheckOptions all = options;
-  std::error_code ignored;
-  if (all.config.empty() && fs::is_regular_file(path / kCheckConfig, ignored))
-    all.config = path / kCheckConfig;
+  if (all.config.empty() && is_file(path / kCheckConfig)) all.config = path / kCheckConfig;
   if (!all.config.empty()) read_check_config(all.config, all);
   Progress unseen;
   return Checker(path, all, progress != nullptr ? *progress : unseen).run();

@@ -5,7 +5,7 @@
 #include "annotations/yaml_tree.h"
 #include "base/printable.h"
 #include "base/stop.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"

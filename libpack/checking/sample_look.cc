@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/colour_rows.h"
 #include "codecs/described_image.h"
 #include "codecs/image_header.h"

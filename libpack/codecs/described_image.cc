@@ -96,7 +96,7 @@ class Nowhere final : public jpeg::CoefficientSink {
 };
 
 /// Whether our decoder accounts for every bit of the scan. Any coefficients make pixels, so the
-/// pixels need not be computed. It never takes what libjpeg would warn about (docs/jpeg.md).
+/// pixels need not be computed. It never takes what libjpeg would warn about (docs/design.md).
 bool is_sound_jpeg(Bytes image, const ImageInfo& info) {
   thread_local jpeg::Scratch scratch;
   Nowhere nowhere;

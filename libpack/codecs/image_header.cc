@@ -78,7 +78,7 @@ ImageKind kind_by_brand(const codecs::Cursor& head) {
     return false;
   };
   const auto any = [&](std::initializer_list<std::string_view> brands) {
-    return std::any_of(brands.begin(), brands.end(), has_brand);
+    return std::ranges::any_of(brands, has_brand);
   };
   if (any({"avif", "avis"})) return ImageKind::kAvif;
   if (any({"heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"}))

@@ -56,8 +56,7 @@ Thumbnail thumbnail_of(ColourRows& rows, const ImageInfo& image) {
   std::array<double, kSide> line{};
   // A cell of a large picture takes several rows; a row of a small one goes into several cells.
   std::vector<Cells::Share> by_row(lines.shares());
-  std::stable_sort(by_row.begin(), by_row.end(),
-                   [](const auto& a, const auto& b) { return a.pixel < b.pixel; });
+  std::ranges::stable_sort(by_row, [](const auto& a, const auto& b) { return a.pixel < b.pixel; });
   auto share = by_row.begin();
   for (std::size_t y = 0; y < static_cast<std::size_t>(rows.height); ++y) {
     const std::uint8_t* row = rows.next_row();
@@ -139,7 +138,7 @@ std::optional<std::uint64_t> hash_of(const Thumbnail& thumbnail) {
   if (is_featureless(thumbnail)) return std::nullopt;
   const std::array<double, 64> values = low_frequencies(thumbnail);
   std::array<double, 64> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double median = (sorted[31] + sorted[32]) / 2;
   std::uint64_t hash = 0;
   for (const double value : values) hash = hash << 1 | (value > median ? 1u : 0u);
@@ -220,7 +219,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> near_pairs(
     const std::scoped_lock lock(mutex);
     pairs.insert(pairs.end(), found.begin(), found.end());
   });
-  std::sort(pairs.begin(), pairs.end());
+  std::ranges::sort(pairs);
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "codecs/cursor.h"
 
 namespace packhorse {
@@ -72,8 +72,7 @@ std::string_view unsupported_kind_by_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
   const std::string extension = lower_case(name.substr(dot + 1));
-  const auto found = std::find_if(kExtensions.begin(), kExtensions.end(),
-                                  [&](const Extension& one) { return one.name == extension; });
+  const auto found = std::ranges::find(kExtensions, extension, &Extension::name);
   return found != kExtensions.end() ? found->kind : std::string_view();
 }
 

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "base/ascii.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/stop.h"
 #include "base/stream_file.h"
 #include "dataset/dataset_directory.h"
 #include "dataset/remote_files.h"
@@ -59,15 +60,14 @@ class MappedOutput {
 
 /// Copies a file of a dataset on a disk; returns its SHA-256.
 std::string copy_here(const DatasetDirectory& dataset, const FileRecord& file,
-                      DatasetDirectory::Links links, const fs::path& to,
-                      const std::stop_token& stop) {
+                      DatasetDirectory::Links links, const fs::path& to) {
   const fs::path path = dataset.path() / file.file;
   const UniqueFd fd = dataset.open(file.file, links);
   if (file_size(fd.get(), path) != file.bytes) return {};
   StreamFile out(to);
   std::vector<std::byte> piece(std::min(kPiece, file.bytes));
   for (std::uint64_t at = 0; at < file.bytes; at += piece.size()) {
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     piece.resize(std::min(kPiece, file.bytes - at));
     read_exactly(fd.get(), at, piece, path);
     out.write(piece);
@@ -77,10 +77,10 @@ std::string copy_here(const DatasetDirectory& dataset, const FileRecord& file,
 
 /// Nothing when what is there has another size, or changed meanwhile.
 std::string copy_if_as_large(const DatasetDirectory& dataset, const FileRecord& file,
-                             const fs::path& to, const std::stop_token& stop) try {
+                             const fs::path& to) try {
   // Copying any other file asks for its size as well.
   if (file.bytes == 0 && dataset.size(file.file) != 0) return {};
-  return copy_from_afar(dataset, file.file, file.bytes, to, stop);
+  return copy_from_afar(dataset, file.file, file.bytes, to);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kCorrupt) throw;
   return {};
@@ -89,7 +89,7 @@ std::string copy_if_as_large(const DatasetDirectory& dataset, const FileRecord& 
 }  // namespace
 
 std::string copy_from_afar(const DatasetDirectory& dataset, const std::string& name,
-                           std::uint64_t bytes, const fs::path& to, const std::stop_token& stop) {
+                           std::uint64_t bytes, const fs::path& to) {
   Sha256 hash;
   if (bytes == 0) {
     write_plain_file(to, {});
@@ -97,17 +97,16 @@ std::string copy_from_afar(const DatasetDirectory& dataset, const std::string& n
     const MappedOutput output(to, bytes);
     dataset.remote()->copy(
         name, output.bytes(), [&](ByteRange range) { output.make_room(range); },
-        [&](Bytes piece) { hash.update(piece); }, stop);
+        [&](Bytes piece) { hash.update(piece); });
   }
   return hash.finish();
 }
 
 void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
-                  DatasetDirectory::Links links, const fs::path& to, Progress& progress,
-                  const std::stop_token& stop) {
+                  DatasetDirectory::Links links, const fs::path& to, Progress& progress) {
   for (int attempt = 0; attempt < (dataset.remote() ? 2 : 1); ++attempt) {
-    const std::string sum = dataset.remote() ? copy_if_as_large(dataset, file, to, stop)
-                                             : copy_here(dataset, file, links, to, stop);
+    const std::string sum = dataset.remote() ? copy_if_as_large(dataset, file, to)
+                                             : copy_here(dataset, file, links, to);
     if (sum == file.sha256) {
       progress.bytes += file.bytes;
       return;
@@ -119,7 +118,7 @@ void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
 void refuse_copied(const DatasetDirectory& dataset, const std::string& file) {
   throw Error(ErrorKind::kCorrupt, "the file is not the one that the manifest names",
               dataset.path() / file,
-              "`inspect(verify=full)` says what is wrong, `repair()` mends it");
+              "`inspect(verify=full)` says what is wrong, `repair()` replaces it");
 }
 
 }  // namespace packhorse

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/manifest.h"
@@ -36,14 +37,10 @@ bool is_link_in(int directory, const char* name) {
 }  // namespace
 
 bool is_inner_name(std::string_view name) {
-  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (part.empty() || part == "." || part == "..") return false;
-    begin = end + 1;
-  }
-  return true;
+  return name.find('\0') == std::string_view::npos &&
+         std::ranges::none_of(split_text(name, '/'), [](std::string_view part) {
+           return part.empty() || part == "." || part == "..";
+         });
 }
 
 void refuse_links(const fs::path& directory) {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/resources.h"
 #include "base/stop.h"
 #include "base/zstd_frame.h"
@@ -36,24 +37,24 @@ constexpr std::uint64_t kLeastRowBytes = 60;  // of an index: docs/formats/index
 constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
 
 constexpr const char* kWhatIsADataset =
-    "give the directory that `packhorse pack` wrote; for shards of another writer, one that "
-    "`packhorse index` has made a dataset";
+    "give the directory that `packhorse pack` wrote; shards of other tools become a dataset by "
+    "`packhorse index SHARDS`";
 
 fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
-  std::error_code code;
   if (open_remote(path))
     throw Error(
         ErrorKind::kNotFound, "not a dataset: there is no dataset.json below the URL", path,
-        "give the URL of what `packhorse pack` wrote; of its splits one, such as URL/train");
-  if (!fs::exists(path, code))
+        "give the URL of a dataset that `packhorse pack` wrote, or of one of its splits, such as "
+        "URL/train");
+  if (!path_exists(path))
     throw Error(ErrorKind::kNotFound, "the dataset does not exist", path, "check the path");
-  if (path.native().ends_with(".partial") || fs::exists(path / "receipts", code)) {
+  if (path.native().ends_with(".partial") || path_exists(path / "receipts")) {
     throw Error(ErrorKind::kNotFound,
                 "this is a staging directory, not a dataset: packing has not finished", path,
                 "run the same pack command again; it continues where it stopped");
   }
-  if (!fs::is_directory(path, code))
+  if (!is_folder(path))
     throw Error(ErrorKind::kNotFound, "not a dataset: it is not a directory", path,
                 kWhatIsADataset);
   std::string splits;
@@ -96,8 +97,7 @@ FrameCache& frame_cache() {
 
 bool is_packed_dataset(const fs::path& path) {
   if (const auto remote = open_remote(path)) return remote->has(std::string(kManifestName));
-  std::error_code code;
-  return fs::is_regular_file(path / kManifestName, code);
+  return is_file(path / kManifestName);
 }
 
 std::vector<fs::path> find_datasets(const fs::path& path) {
@@ -108,13 +108,11 @@ std::vector<fs::path> find_datasets(const fs::path& path) {
     if (found.empty()) found.push_back(checked(path));
     return found;
   }
-  std::error_code code;
-  if (!is_packed_dataset(path) && !path.native().ends_with(".partial") &&
-      fs::is_directory(path, code)) {
+  if (!is_packed_dataset(path) && !path.native().ends_with(".partial") && is_folder(path)) {
     for (const fs::directory_entry& entry : entries_in(path)) {
       if (is_split(entry.path())) found.push_back(entry.path());
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
   }
   if (found.empty()) found.push_back(checked(path));
   return found;

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +72,7 @@ class RemoteFiles {
   /// each when all before it are there, in the calling thread. Throws Error(kNotFound | kIo |
   /// kCorrupt), and Error(kInterrupted) when a stop is requested.
   virtual void copy(const std::string& name, std::span<std::byte> into, const RoomMaker& make_room,
-                    const std::function<void(Bytes)>& take, const std::stop_token& stop) = 0;
+                    const std::function<void(Bytes)>& take) = 0;
   /// `index` says where samples lie, so that their bytes can be checked as they come; it must
   /// outlive the shard.
   virtual std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
@@ -86,7 +85,7 @@ class RemoteFiles {
   /// never in the place of another; returns false when there is a file of this name. Throws
   /// Error(kIo | kUnsupported | kCorrupt | kInterrupted).
   virtual bool store(const std::string& name, const std::filesystem::path& from,
-                     const std::string& sha256, const std::stop_token& stop) = 0;
+                     const std::string& sha256) = 0;
   /// Ends unfinished uploads that store() has begun under these names. Call it when the files are
   /// there.
   virtual void end_uploads(const std::vector<std::string>& names) = 0;

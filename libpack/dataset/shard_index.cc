@@ -89,7 +89,7 @@ struct ShardIndex::Sections {
   /// Where each text ends in `all`.
   std::span<const std::uint64_t> ends(SectionId id, std::uint64_t n, std::string_view all) const {
     const std::span<const std::uint64_t> ends = column<std::uint64_t>(id, n);
-    if (!std::is_sorted(ends.begin(), ends.end()) || (!ends.empty() && ends.back() != all.size()))
+    if (!std::ranges::is_sorted(ends) || (!ends.empty() && ends.back() != all.size()))
       corrupt(path, "a text column is out of order");
     return ends;
   }

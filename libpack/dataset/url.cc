@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
 
@@ -73,19 +72,9 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return out;
 }
 
-std::string_view without_slashes(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of('/'), text.size()));
-  return text.substr(0, text.find_last_not_of('/') + 1);
-}
-
 bool has_dot_part(std::string_view path) {
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string_view part = path.substr(begin, end - begin);
-    if (part == "." || part == "..") return true;
-    begin = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(split_text(path, '/'),
+                             [](std::string_view part) { return part == "." || part == ".."; });
 }
 
 std::string path_of(std::string_view text, std::string_view rest) {
@@ -95,22 +84,19 @@ std::string path_of(std::string_view text, std::string_view rest) {
   if (std::any_of(decoded->begin(), decoded->end(), is_control))
     refuse(text, "has control characters in its path", "check what it was made of");
   if (has_dot_part(*decoded)) refuse(text, "has a part '.' or '..'", "write the path without it");
-  return std::string(without_slashes(*decoded));
+  return std::string(trimmed(*decoded, "/"));
 }
 
 /// RFC 1123, and underscores, which networks of containers have in their names.
 bool is_host_name(std::string_view host) {
   constexpr std::size_t kMostHost = 253, kMostLabel = 63;
   if (host.empty() || host.size() > kMostHost) return false;
-  for (std::size_t begin = 0; begin <= host.size();) {
-    const std::size_t end = std::min(host.find('.', begin), host.size());
-    const std::string_view label = host.substr(begin, end - begin);
+  for (const std::string_view label : split_text(host, '.')) {
     if (label.empty() || label.size() > kMostLabel || label.front() == '-' || label.back() == '-')
       return false;
-    if (!std::all_of(label.begin(), label.end(),
-                     [](unsigned char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; }))
+    if (!std::ranges::all_of(
+            label, [](unsigned char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; }))
       return false;
-    begin = end + 1;
   }
   return true;
 }
@@ -122,11 +108,8 @@ bool is_ipv6(const std::string& text) {
 
 std::optional<unsigned> port_of(std::string_view text) {
   constexpr unsigned kMostPort = 65535;
-  unsigned port = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (code != std::errc() || end != text.data() + text.size() || port == 0 || port > kMostPort)
-    return std::nullopt;
-  return port;
+  const auto port = parse_number<unsigned>(text);
+  return port && *port > 0 && *port <= kMostPort ? port : std::nullopt;
 }
 
 /// In lower case, and without the port that the scheme has anyway: the Host header lacks it, too,
@@ -154,14 +137,14 @@ bool is_bucket(std::string_view name) {
   return name.size() >= kLeast && name.size() <= kMost &&
          is_letter_or_digit(static_cast<unsigned char>(name.front())) &&
          name.find("..") == std::string_view::npos &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+         std::ranges::all_of(name, [](unsigned char c) {
            return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
          });
 }
 
 void check_query(std::string_view text, std::string_view query) {
   const bool plain =
-      std::all_of(query.begin(), query.end(), [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+      std::ranges::all_of(query, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (!plain || !percent_decoded(query))
     refuse(text, "has a query that is not percent-encoded", "give it as the server wrote it");
 }
@@ -181,7 +164,7 @@ Url parse_url(std::string_view text) {
     refuse(text, "has a scheme that is not known here",
            other == std::end(kOtherSchemes) ? kSchemeAdvice : other->advice);
   }
-  if (std::any_of(text.begin(), text.end(), is_control))
+  if (std::ranges::any_of(text, is_control))
     refuse(text, "has control characters", "check what it was made of");
   if (text.find('#') != std::string_view::npos)
     refuse(text, "has a fragment", "write a '#' that belongs to a name as %23");

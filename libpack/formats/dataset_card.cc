@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "dataset/class_list.h"
 #include "dataset/dataset_directory.h"
@@ -57,9 +58,7 @@ std::optional<Part> open_part(const fs::path& directory, const CardPart& card) {
 }
 
 /// JSON's strings are YAML's, too, when what cannot be printed is not in them.
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return utf8_json(nlohmann::json(text)); }
 
 /// The name of a split as `datasets` allows it: letters, digits and "_", and not "all". No two
 /// names become one.
@@ -108,7 +107,7 @@ std::optional<std::string> field_type(const std::string& field) {
   static constexpr std::array<std::string_view, 9> kImages = {"bmp", "jpeg", "jpg",  "pgm", "png",
                                                               "ppm", "tif",  "tiff", "webp"};
   const std::string last = field.substr(field.rfind('.') + 1);
-  if (std::find(kImages.begin(), kImages.end(), last) != kImages.end()) return "image";
+  if (std::ranges::find(kImages, last) != kImages.end()) return "image";
   if (last == "txt") return "string";
   return std::nullopt;
 }
@@ -121,9 +120,9 @@ bool is_yaml_text(const std::string& name) {
 
 std::string label_type(const std::vector<Part>& parts) {
   const std::vector<std::string>& classes = parts.front().classes;
-  const bool same = std::all_of(parts.begin(), parts.end(),
-                                [&](const Part& part) { return part.classes == classes; });
-  if (!same || !std::all_of(classes.begin(), classes.end(), is_yaml_text)) return " int64\n";
+  const bool same =
+      std::ranges::all_of(parts, [&](const Part& part) { return part.classes == classes; });
+  if (!same || !std::ranges::all_of(classes, is_yaml_text)) return " int64\n";
   std::string text = "\n      class_label:\n        names:\n";
   for (std::size_t label = 0; label < classes.size(); ++label)
     text += fmt::format("          \"{}\": {}\n", label, quoted(classes[label]));

@@ -102,9 +102,7 @@ bool is_there(const fs::path& path, const FileRecord& file) {
 
 /// Refuses to change a published file: its SHA-256 is part of the dataset.
 void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const FileRecord& file) {
-  const auto published =
-      std::find_if(manifest.files.begin(), manifest.files.end(),
-                   [&](const FileRecord& record) { return record.file == file.file; });
+  const auto published = std::ranges::find(manifest.files, file.file, &FileRecord::file);
   if (published == manifest.files.end() || published->sha256 == file.sha256) return;
   throw Error(
       ErrorKind::kExists,

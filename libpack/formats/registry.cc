@@ -44,9 +44,8 @@ const Format& find_format(std::string_view name) {
 
 const ForeignFormat* find_foreign_format(std::string_view name) {
   const auto formats = foreign_formats();
-  const auto found = std::find_if(formats.begin(), formats.end(), [&](const ForeignFormat* format) {
-    return format->name == name;
-  });
+  const auto found = std::ranges::find_if(
+      formats, [&](const ForeignFormat* format) { return format->name == name; });
   return found == formats.end() ? nullptr : *found;
 }
 

@@ -10,7 +10,7 @@ namespace packhorse {
 namespace {
 
 bool is_field_name(std::string_view name) {
-  return !name.empty() && name.front() != '.' && std::none_of(name.begin(), name.end(), [](char c) {
+  return !name.empty() && name.front() != '.' && std::ranges::none_of(name, [](char c) {
     return c == '/' || c == '\0' || (c >= 'A' && c <= 'Z');
   });
 }
@@ -25,7 +25,7 @@ SampleChecks::SampleChecks(const ShardSpec& spec, std::filesystem::path shard)
                   "use what follows the key in a file name, in lower case, e.g. 'seg.png'");
     }
   }
-  if (std::adjacent_find(names_.begin(), names_.end(), std::greater_equal<>()) != names_.end()) {
+  if (std::ranges::adjacent_find(names_, std::greater_equal<>()) != names_.end()) {
     throw Error(ErrorKind::kUsage, "names of fields must be sorted and unique", shard_);
   }
 }

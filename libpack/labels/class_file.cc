@@ -5,11 +5,10 @@
 #include <optional>
 #include <set>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/class_list.h"
 #include "labels/label_names.h"
-#include "labels/label_text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -95,7 +94,7 @@ void refuse_other_shapes(const Names& lines, const std::filesystem::path& path) 
                 path, "write one name a line, and nothing else");
   };
   const auto comment = [](const std::string& line) { return line.starts_with('#'); };
-  const bool hashes = std::all_of(lines.begin(), lines.end(), comment);
+  const bool hashes = std::ranges::all_of(lines, comment);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (comment(lines[i]) && (!hashes || lines[i].starts_with("# "))) refuse(i, "is a comment");
     if (is_in('"', lines[i]) || is_in('\'', lines[i])) refuse(i, "is in quotes");
@@ -119,9 +118,7 @@ std::vector<std::string> read_class_file(const std::filesystem::path& path) {
   read_exactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path);
   std::string lines;
   for (std::string_view rest = without_byte_order_mark(text); !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    lines.append(trimmed(rest.substr(0, end))).append("\n");
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    lines.append(trimmed(take_part(rest, '\n'))).append("\n");
   }
   std::vector<std::string> classes = parse_class_list(lines, path);
   refuse_other_shapes(classes, path);

@@ -124,19 +124,20 @@ class Giver {
     }
     for (const auto& [split, path] : options.files) {
       refuse_unknown(split, path);
-      files_.push_back({split,
-                        LabelFile(path, LabelColumns{options.path_column, options.label_column},
-                                  ids ? &*ids : nullptr),
-                        false});
+      files_.push_back(
+          {split,
+           LabelFile(path,
+                     LabelColumns{options.path_column, options.label_column, options.split_column},
+                     ids ? &*ids : nullptr),
+           false});
       const bool integers =
-          std::all_of(files_.back().labels.labels().begin(), files_.back().labels.labels().end(),
-                      [](const std::string& text) {
-                        return text.find_first_not_of("0123456789") == std::string::npos;
-                      });
+          std::ranges::all_of(files_.back().labels.labels(), [](const std::string& text) {
+            return text.find_first_not_of("0123456789") == std::string::npos;
+          });
       if (files_.back().labels.numbered() && !ids && integers) ask_for_ids(path);
     }
     for (const auto& [split, path] : given_.beside) {
-      files_.push_back({split, LabelFile(path, LabelColumns{"file_name", "label"}), true});
+      files_.push_back({split, LabelFile(path, LabelColumns{"file_name", "label", ""}), true});
       listing_.notes.push_back("the labels" + (split.empty() ? "" : " of the split " + split) +
                                " are those in '" + printable(path.native()) + "'");
     }
@@ -239,6 +240,53 @@ class Giver {
         return label;
       });
     });
+    if (file.labels.splits().empty()) return;
+    if (listing_.splits.size() == 1 && listing_.splits.front().split.empty()) {
+      divide(file);
+    } else {
+      for_splits(file, [&](const SplitListing& split) { refuse_other_split(file, split); });
+    }
+  }
+
+  /// Makes a split of the images of each split in the file.
+  void divide(const File& file) {
+    SplitListing whole = std::move(listing_.splits.front());
+    std::vector<std::string> names = file.labels.splits();
+    naming::sort_splits(names);
+    listing_.splits.clear();
+    for (const std::string& name : names)
+      listing_.splits.push_back({.split = name,
+                                 .origin = whole.origin,
+                                 .entries = EntryTable(whole.entries.memory()),
+                                 .target_head = whole.target_head});
+    std::vector<std::size_t> place_of;  // of the file's splits
+    for (const std::string& name : file.labels.splits())
+      place_of.push_back(
+          static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()));
+    for (std::size_t i = 0; i < whole.entries.size(); ++i)
+      listing_.splits[place_of[split_in(file, whole, i)]].entries.add_from(whole.entries, i);
+    listing_.splits.front().rejects = std::move(whole.rejects);
+    listing_.splits.front().skips = std::move(whole.skips);
+  }
+
+  /// The place of a labelled image's split in the file's.
+  static std::size_t split_in(const File& file, const SplitListing& split, std::size_t i) {
+    Problem problem;
+    std::size_t place = 0;
+    file.labels.take(image_names(split, i, file), problem, &place);
+    return place;
+  }
+
+  static void refuse_other_split(const File& file, const SplitListing& split) {
+    for (std::size_t i = 0; i < split.entries.size(); ++i) {
+      const std::string& other = file.labels.splits()[split_in(file, split, i)];
+      if (other == split.split) continue;
+      throw Error(ErrorKind::kUsage,
+                  "'" + printable(path_of(split, i)) + "' is in the split '" + split.split +
+                      "', and the labels file says '" + other + "'",
+                  file.labels.path(),
+                  "correct the column, or give `split_column=none`, which leaves it out");
+    }
   }
 
   /// Gives line 1 to the first image, and so on, when the images' names prove that order: they end

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -130,8 +129,25 @@ void LabelFile::add_line(const LabelRow& row) {
   while (name.starts_with("./")) name.remove_prefix(2);
   if (name.empty() && !numbered_) refuse(row.line, "has no path", kLineAdvice);
   lines_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()),
-                    static_cast<std::uint32_t>(row.line), number_of(row.label, row.line)});
+                    static_cast<std::uint32_t>(row.line), number_of(row.label, row.line), kUnused,
+                    0, split_of(row)});
   text_ += name;
+}
+
+/// The place of a row's split in splits_.
+std::uint8_t LabelFile::split_of(const LabelRow& row) {
+  constexpr std::size_t kMostSplits = 100;
+  if (row.split.empty()) return 0;
+  const auto known = std::find(splits_.begin(), splits_.end(), row.split);
+  if (known != splits_.end()) return static_cast<std::uint8_t>(known - splits_.begin());
+  if (!naming::is_split_name(row.split) || splits_.size() == kMostSplits)
+    refuse(row.line,
+           naming::is_split_name(row.split)
+               ? "has more different splits than " + std::to_string(kMostSplits)
+               : "has the split '" + printable(row.split) + "', which cannot be a folder's name",
+           "if that column does not hold splits, give `split_column=none`");
+  splits_.push_back(row.split);
+  return static_cast<std::uint8_t>(splits_.size() - 1);
 }
 
 /// The place of a text in labels_.
@@ -166,7 +182,7 @@ LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelR
 /// Sorts the lines by path, and makes one of those with the same path.
 void LabelFile::join_texts() {
   if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_, kTableAdvice);
-  std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
+  std::ranges::sort(lines_, [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;
   });
@@ -229,17 +245,18 @@ void LabelFile::resolve(const LabelNames& names) {
 }
 
 void LabelFile::sort() {
-  std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
+  std::ranges::sort(lines_, [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;
   });
   for (std::size_t i = 1; i < lines_.size(); ++i) {
-    if (path_of(lines_[i]) != path_of(lines_[i - 1]) || lines_[i].label == lines_[i - 1].label)
-      continue;
+    const bool labels = lines_[i].label != lines_[i - 1].label;
+    if (path_of(lines_[i]) != path_of(lines_[i - 1])) continue;
+    if (!labels && lines_[i].split == lines_[i - 1].split) continue;
     throw Error(ErrorKind::kUsage,
                 "lines " + std::to_string(lines_[i - 1].number) + " and " +
                     std::to_string(lines_[i].number) + " of the labels file give '" +
-                    printable(path_of(lines_[i])) + "' different labels",
+                    printable(path_of(lines_[i])) + "' different " + (labels ? "labels" : "splits"),
                 path_, "keep only the right one");
   }
   const auto same = [this](const Line& a, const Line& b) { return path_of(a) == path_of(b); };
@@ -275,7 +292,9 @@ bool LabelFile::says_otherwise(const Line& line, std::span<const std::string> na
   if (!any_unused_) return false;
   for (const std::string& name : names) {
     const Line* const other = find(name);
-    if (other == nullptr || other->rank != kUnused || other->label == line.label) continue;
+    if (other == nullptr || other->rank != kUnused ||
+        (other->label == line.label && other->split == line.split))
+      continue;
     problem = {Reason::kBadLabel, "lines " + std::to_string(std::min(line.number, other->number)) +
                                       " and " +
                                       std::to_string(std::max(line.number, other->number)) +
@@ -285,14 +304,15 @@ bool LabelFile::says_otherwise(const Line& line, std::span<const std::string> na
   return false;
 }
 
-std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
-                                            Problem& problem) const {
+std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names, Problem& problem,
+                                            std::size_t* split) const {
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     const Line* line = find(names[rank]);
     if (line == nullptr) continue;
     if (line->rank < rank) break;  // it names another image better
     if (rank == 0 || line->images < 2) {
       if (says_otherwise(*line, names.subspan(rank + 1), problem)) return std::nullopt;
+      if (split != nullptr) *split = line->split;
       return line->label;
     }
     problem = {Reason::kBadLabel,
@@ -322,7 +342,7 @@ void LabelFile::refuse_other_form(std::span<const std::string> names) const {
 
 void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) {
   const auto unused = [](const Line& line) { return line.rank == kUnused; };
-  const auto count = std::count_if(lines_.begin(), lines_.end(), unused);
+  const auto count = std::ranges::count_if(lines_, unused);
   any_unused_ = count > 0;
   if (!any_unused_) return;
   if (!stranger_.empty()) {
@@ -339,11 +359,9 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
                 "give the file that belongs to this source; its paths are relative to the source, "
                 "or file names");
   }
-  const auto first =
-      std::min_element(lines_.begin(), lines_.end(),
-                       [](const Line& a, const Line& b) { return a.number < b.number; });
-  const auto alike = std::count_if(lines_.begin(), lines_.end(),
-                                   [&](const Line& line) { return line.label == first->label; });
+  const auto first = std::ranges::min_element(
+      lines_, [](const Line& a, const Line& b) { return a.number < b.number; });
+  const auto alike = std::ranges::count(lines_, first->label, &Line::label);
   if (!sure_of_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
       !naming::has_any_image_name(path_of(*first))) {
     refuse(first->number,

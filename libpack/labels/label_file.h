@@ -70,8 +70,10 @@ class LabelFile {
   void mark(std::string_view path) { mark(path, naming::last_name(path)); }
   /// The image's label; or nothing, and in `problem` why it is rejected: no line names it, one that
   /// does names others, too, or two say different things of it. Throws Error(kUsage) when a line
-  /// names it in another letter case or Unicode form.
-  std::optional<std::int64_t> take(std::span<const std::string> names, Problem& problem) const;
+  /// names it in another letter case or Unicode form. `split`: set to the place of the image's
+  /// split in splits(), if there are any.
+  std::optional<std::int64_t> take(std::span<const std::string> names, Problem& problem,
+                                   std::size_t* split = nullptr) const;
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
                                    Problem& problem) const {
     return take(std::array{std::string(path), std::string(alone)}, problem);
@@ -95,6 +97,8 @@ class LabelFile {
   const std::filesystem::path& path() const { return path_; }
   /// The different texts that are labels, in the order in which they come.
   const std::vector<std::string>& labels() const { return labels_; }
+  /// The different splits, in the order in which they come; none if no column has them.
+  const std::vector<std::string>& splits() const { return splits_; }
   /// Where a text of labels() stands first.
   LabelPlace place_of_text(std::size_t text) const { return {&path_, text_lines_[text]}; }
   /// How the file was read: "labels file 'x.csv': semicolons, a header, ...". Empty for rows that
@@ -110,6 +114,7 @@ class LabelFile {
     std::int32_t label;           ///< place in labels_; after resolve(), the label
     std::uint8_t rank = kUnused;  ///< of the best name that an image has in it
     std::uint8_t images = 0;      ///< with a name of that rank, up to 2
+    std::uint8_t split = 0;       ///< place in splits_
   };
   std::string_view path_of(const Line& line) const {
     return std::string_view(text_).substr(line.path, line.length);
@@ -120,6 +125,7 @@ class LabelFile {
   void read(const LabelColumns& columns, const LabelIds* ids);
   void add_line(const LabelRow& row);
   std::int32_t number_of(const std::string& text, std::uint64_t line);
+  std::uint8_t split_of(const LabelRow& row);
   void join_texts();
   void refuse_other_form(std::span<const std::string> names) const;
   void refuse_line_numbers() const;
@@ -129,7 +135,7 @@ class LabelFile {
 
   std::filesystem::path path_;
   std::string note_;
-  std::vector<std::string> labels_, classes_, other_names_;
+  std::vector<std::string> labels_, classes_, other_names_, splits_;
   std::vector<std::uint64_t> text_lines_;  ///< where each of labels_ stands first
   std::unordered_map<std::string, std::uint32_t> unused_forms_;     ///< case_folded() path -> line
   std::map<std::string, std::int32_t, std::less<>> label_numbers_;  ///< places in labels_

@@ -1,10 +1,11 @@
 #include "labels/label_names.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <unordered_map>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -17,11 +18,8 @@ namespace {
 constexpr std::int64_t kLargestUnnamed = 1'000'000;
 
 std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return std::to_string(value) == text ? std::optional(value) : std::nullopt;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && std::to_string(*value) == text ? value : std::nullopt;
 }
 
 /// Unpacking makes a folder of each class name.
@@ -46,9 +44,8 @@ void check_class_name(std::string_view name, const LabelPlace& place) {
     throw Error(ErrorKind::kUsage, where + "the class name '" + printable(name) + "' " + what,
                 place.file != nullptr ? *place.file : std::filesystem::path(), advice);
   };
-  const bool control = std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool control = std::ranges::any_of(
+      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (!is_utf8(name)) refuse("is not UTF-8", kConvertAdvice);
   if (control) refuse("has a control character or a line break", "take it out");
   if (place.file != nullptr && without_secrets(name) != name)
@@ -67,8 +64,14 @@ std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(
   return std::nullopt;
 }
 
+bool is_missing_value(std::string_view cell) {
+  constexpr std::array<std::string_view, 11> kMissing = {"NaN", "nan", "None", "NULL", "null", "NA",
+                                                         "N/A", "n/a", "<NA>", "#N/A", "#NA"};
+  return std::find(kMissing.begin(), kMissing.end(), cell) != kMissing.end();
+}
+
 std::optional<std::string> note_sparse(std::size_t classes, std::size_t occurring) {
-  if (2 * occurring >= classes) return std::nullopt;
+  if (occurring >= classes) return std::nullopt;
   return "the labels are integers up to " + std::to_string(classes - 1) + ", so there are " +
          std::to_string(classes) + " classes, of which " + std::to_string(occurring) + " occur";
 }
@@ -140,7 +143,7 @@ std::string LabelNames::place_of(const Known& known, const Known& other) const {
 }
 
 bool LabelNames::all_integers() const {
-  return std::count(first_.begin(), first_.end(), nullptr) == kKinds - 1 &&
+  return std::ranges::count(first_, nullptr) == kKinds - 1 &&
          first_[static_cast<std::size_t>(Kind::kInteger)] != nullptr;
 }
 
@@ -148,7 +151,7 @@ bool LabelNames::all_integers() const {
 bool LabelNames::all_padded() const {
   return first_[static_cast<std::size_t>(Kind::kPadded)] != nullptr && same_length_ &&
          first_[static_cast<std::size_t>(Kind::kName)] == nullptr &&
-         std::all_of(labels_.begin(), labels_.end(), [](const auto& label) {
+         std::ranges::all_of(labels_, [](const auto& label) {
            return label.first.find_first_not_of(kDigits) == std::string::npos;
          });
 }
@@ -188,10 +191,47 @@ void LabelNames::refuse_lookalikes() const {
               file_of(later), kLookalikeAdvice);
 }
 
+void LabelNames::refuse_missing() const {
+  for (const auto& [text, known] : labels_) {
+    if (known.line == 0 || !is_missing_value(text)) continue;
+    throw Error(ErrorKind::kUsage,
+                "the label '" + text + "'" + place_of(known, known) +
+                    " may be a class, or say that there is no label",
+                file_of(known),
+                "give the image a label, or take its line out; if it is a class, list all classes: "
+                "`classes=FILE`");
+  }
+}
+
+/// Refuses "cat|dog" where "cat" or "dog" is a label, too.
+void LabelNames::refuse_lists() const {
+  for (const auto& [text, known] : labels_) {
+    const std::size_t first = text.find_first_of("|;,");
+    if (known.line == 0 || first == std::string::npos) continue;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(text[first], at), text.size());
+      const std::string part(trimmed(std::string_view(text).substr(at, end - at)));
+      at = end + 1;
+      const auto single = labels_.find(part);
+      if (single == labels_.end()) continue;
+      throw Error(ErrorKind::kUsage,
+                  "the label '" + printable(text) + "'" + place_of(known, single->second) +
+                      " may be one class, or several: '" + printable(part) + "'" +
+                      place_of(single->second, known) + " is a label, too",
+                  file_of(known),
+                  "several classes of an image are targets: `targets=classes:" +
+                      printable(file_of(known).native()) +
+                      "`; if it is one class, list all classes: `classes=FILE`");
+    }
+  }
+}
+
 void LabelNames::finish() {
   if (pinned_) return;
+  refuse_missing();
   refuse_several_kinds();
   if (all_integers()) return keep_integers();
+  refuse_lists();
   number_names();
   refuse_lookalikes();
 }

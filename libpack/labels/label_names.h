@@ -32,6 +32,9 @@ inline constexpr const char* kLookalikeAdvice =
     "write them alike; if they are two classes, list both: `classes=FILE`, or "
     "`target_classes=FILE` for `targets=`";
 
+/// Whether a cell says that there is no value: what pandas reads as NaN, and writes for it.
+bool is_missing_value(std::string_view cell);
+
 /// Turns the texts in tables into labels. Texts are class names or integers:
 ///
 /// - With a class list, a text is a name in that list; failing that, an integer is a place in it,
@@ -40,7 +43,8 @@ inline constexpr const char* kLookalikeAdvice =
 ///   largest one. Texts that are all names are the classes, and labels their places in byte order;
 ///   so are texts of digits that are all equally long, some with a leading zero ("000" ... "120").
 ///   All else is refused, with a text of each kind: it would renumber the integers. So are names
-///   that differ only in letter case or in their Unicode form.
+///   that differ only in letter case or in their Unicode form, cells that say that there is no
+///   value ("NaN"), and lists of other labels ("cat|dog" beside "dog").
 ///
 /// An integer is written without leading zeros and without a plus. A number that is no integer
 /// ("3.0") is no name.
@@ -80,6 +84,8 @@ class LabelNames {
   bool all_padded() const;
   void refuse_several_kinds() const;
   void refuse_lookalikes() const;
+  void refuse_missing() const;
+  void refuse_lists() const;
   void number_names();
   void keep_integers();
 
@@ -92,7 +98,7 @@ class LabelNames {
   std::vector<std::filesystem::path> files_ = {{}};
 };
 
-/// A note when most of the integers up to the largest are no label; else nothing.
+/// A note when not all integers up to the largest are labels; else nothing.
 std::optional<std::string> note_sparse(std::size_t classes, std::size_t occurring);
 
 }  // namespace packhorse

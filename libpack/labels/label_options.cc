@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/paths.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 
@@ -37,6 +39,7 @@ void LabelOptions::validate() const {
   }
   if (files.empty() && !label_column.empty()) unused("`label_column=`");
   if (files.empty() && !path_column.empty()) unused("`path_column=`");
+  if (files.empty() && !split_column.empty()) unused("`split_column=`");
   if (files.empty() && !ids.empty()) unused("`label_ids=`");
   if (files.contains("") && files.size() > 1)
     refuse("there is a file for the whole source, and another for a split");
@@ -51,20 +54,16 @@ std::map<std::string, fs::path> parse_labels(const std::vector<std::string>& val
                          : "there are two files for the split '" + split + "'");
   };
   for (const std::string& value : values) {
-    std::error_code code;
-    if (value.find('=') == std::string::npos || fs::exists(value, code)) {
+    if (value.find('=') == std::string::npos || path_exists(value)) {
       add("", value);
       continue;
     }
-    for (std::size_t at = 0; at <= value.size();) {
-      const std::size_t comma = std::min(value.find(',', at), value.size());
-      const std::string one = value.substr(at, comma - at);
+    for (const std::string_view one : split_text(value, ',')) {
       const std::size_t equals = std::min(one.find('='), one.size());
-      const std::string split = one.substr(0, equals);
+      const std::string split(one.substr(0, equals));
       if (equals == one.size() || !naming::is_split_name(split))
         refuse("'" + printable(one) + "' is not SPLIT=FILE");
-      add(split, one.substr(equals + 1));
-      at = comma + 1;
+      add(split, std::string(one.substr(equals + 1)));
     }
   }
   return files;

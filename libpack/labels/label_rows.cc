@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -34,7 +33,7 @@ constexpr std::array<std::string_view, 3> kSureLabelNames = {"label", "class", "
 
 template <std::size_t n>
 bool is_one_of(const std::array<std::string_view, n>& words, const std::string& cell) {
-  return std::find(words.begin(), words.end(), lower_case(cell)) != words.end();
+  return std::ranges::find(words, lower_case(cell)) != words.end();
 }
 
 std::vector<std::string> words_of(std::string_view text) {
@@ -59,21 +58,20 @@ std::optional<std::string> unquoted(std::string_view cell) {
   return text;
 }
 
-std::optional<std::size_t> number(const std::string& text) {
-  std::size_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
 bool has_image_cell(const std::vector<std::string>& cells) {
-  return std::any_of(cells.begin(), cells.end(),
-                     [](const std::string& cell) { return naming::has_any_image_name(cell); });
+  return std::ranges::any_of(
+      cells, [](const std::string& cell) { return naming::has_any_image_name(cell); });
 }
 
 bool is_json_name(const fs::path& path) {
   return lower_case(path.extension().string()) == ".jsonl";
+}
+
+/// What is called .json has an object a line, too, or is one value over all its lines.
+bool begins_with_object(int fd, const fs::path& path) {
+  Row row;
+  std::vector<JsonMember> members;
+  return RowReader(fd, path, kLines).next(row) && json_members(row.cells[0], members).empty();
 }
 
 }  // namespace
@@ -94,6 +92,11 @@ void LabelRows::refuse(std::uint64_t line, const std::string& what) const {
 
 LabelRows::Syntax LabelRows::find_syntax() {
   if (is_json_name(path_)) return Syntax::kJson;
+  if (lower_case(path_.extension().string()) == ".json") {
+    if (begins_with_object(fd_.get(), path_)) return Syntax::kJson;
+    throw Error(ErrorKind::kUsage, "the labels file is a JSON document, and no table", path_,
+                "write a CSV file, or an object with path and label in each line");
+  }
   if (const auto found = find_separator(fd_.get(), path_)) {
     cells_syntax_ = *found;
     return Syntax::kCells;
@@ -161,6 +164,8 @@ bool LabelRows::next(LabelRow& out) {
   if (columns_.one_line) out.label = in_one_line(std::move(out.label));
   if (out.path.empty() || (out.label.empty() && !columns_.several))
     refuse(row_.line, out.path.empty() ? "has no path" : "has no label");
+  if (split_at_) out.split = trimmed(cells_[*split_at_]);
+  if (split_at_ && out.split.empty()) refuse(row_.line, "has no split");
   if (prediction_) take_prediction(out);
   return true;
 }
@@ -185,7 +190,7 @@ void LabelRows::cut_cells() {
     cells_ = row_.cells;
     // Several tabs separate path and label as one does, unless columns were asked for; among more
     // columns a cell may be empty.
-    const auto empty = std::count(cells_.begin(), cells_.end(), std::string());
+    const auto empty = std::ranges::count(cells_, std::string());
     const bool tabs = syntax_ == Syntax::kCells && cells_syntax_.separator == kTabs.separator;
     if (tabs && std::ssize(cells_) - empty == 2 && width_ == 2 && !by_name())
       cells_.erase(std::remove(cells_.begin(), cells_.end(), std::string()), cells_.end());
@@ -227,27 +232,29 @@ void LabelRows::cut_last_word() {
 
 /// The place of a column told by its number, or by its name in the first line.
 std::size_t LabelRows::column(const std::vector<std::string>& first, const std::string& wanted) {
-  const std::optional<std::size_t> place = number(wanted);
+  const std::optional<std::size_t> place = parse_number<std::size_t>(wanted);
   if (place && *place >= 1 && *place <= first.size()) return *place - 1;
   const auto same = [&](const std::string& cell) { return lower_case(cell) == lower_case(wanted); };
-  const auto found = std::find_if(first.begin(), first.end(), same);
+  const auto found = std::ranges::find_if(first, same);
   if (found == first.end()) {
     throw Error(ErrorKind::kUsage,
                 "the labels file has no column '" + printable(wanted) +
                     "'; its first line has: " + naming::quoted(first),
                 path_, "give a column's name in the header, or its number, counted from 1");
   }
-  if (std::count_if(first.begin(), first.end(), same) > 1)
+  if (std::ranges::count_if(first, same) > 1)
     refuse(row_.line, "names the column '" + printable(wanted) + "' twice");
   refuse_images_in_header(first);
   header_ = true;
   return static_cast<std::size_t>(found - first.begin());
 }
 
-bool LabelRows::by_numbers() const { return number(columns_.path) && number(columns_.label); }
+bool LabelRows::by_numbers() const {
+  return parse_number<std::size_t>(columns_.path) && parse_number<std::size_t>(columns_.label);
+}
 
 void LabelRows::refuse_images_in_header(const std::vector<std::string>& first) const {
-  const auto image = std::find_if(first.begin(), first.end(), naming::has_any_image_name);
+  const auto image = std::ranges::find_if(first, naming::has_any_image_name);
   if (image == first.end()) return;
   throw Error(ErrorKind::kUsage,
               "line " + std::to_string(row_.line) + " should be a header, and names the image '" +
@@ -266,7 +273,11 @@ std::string LabelRows::description() const {
   if (numbered()) return "a label a line";
   const auto named = [&](std::size_t at) {
     if (syntax_ == Syntax::kJson)
-      return "'" + printable(at == 0 ? columns_.path : columns_.label) + "'";
+      return "'" +
+             printable(at == 0   ? columns_.path
+                       : at == 1 ? columns_.label
+                                 : columns_.split) +
+             "'";
     return header_ ? "'" + printable(header_cells_[at]) + "'" : std::to_string(at + 1);
   };
   std::string text(syntax_ == Syntax::kCells || syntax_ == Syntax::kJson ? name_of(cells_syntax_)
@@ -274,9 +285,23 @@ std::string LabelRows::description() const {
   if (syntax_ != Syntax::kJson)
     text += std::string(header_ ? ", a header, " : ", no header, ") + columns_text(width_);
   text += ": the path is " + named(path_at_);
-  return text + (takes_all_others() ? ", all others are classes"
-                                    : (columns_.several ? ", the text is " : ", the label is ") +
-                                          named(label_at_));
+  if (takes_all_others()) return text + ", all others are classes";
+  text += (columns_.several ? ", the text is " : ", the label is ") + named(label_at_);
+  if (split_at_) text += ", the split is " + named(*split_at_);
+  return text + (columns_.several ? "" : unused_columns());
+}
+
+/// "; not used: 'width', 'height'", or "".
+std::string LabelRows::unused_columns() const {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  std::size_t unused = 0;
+  for (std::size_t c = 0; c < header_cells_.size(); ++c) {
+    if (c == path_at_ || c == label_at_ || split_at_ == c || header_cells_[c].empty()) continue;
+    if (++unused > kShown) continue;
+    text += (unused == 1 ? "; not used: '" : ", '") + printable(header_cells_[c]) + "'";
+  }
+  return text + (unused > kShown ? " and " + std::to_string(unused - kShown) + " more" : "");
 }
 
 void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
@@ -293,7 +318,7 @@ void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
 
 /// An index of rows, as pandas writes it, is no class.
 void LabelRows::refuse_nameless(const std::vector<std::string>& first) const {
-  const auto column = std::find(first.begin(), first.end(), "") - first.begin() + 1;
+  const auto column = std::ranges::find(first, "") - first.begin() + 1;
   throw Error(ErrorKind::kUsage,
               "column " + std::to_string(column) + " has no name in line " +
                   std::to_string(row_.line) + ", and each column beside the path is a class",
@@ -325,9 +350,9 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
     for (std::size_t c = 0; c < width_; ++c)
       if (c != path_at_) other_names_.push_back(first[c]);
     std::vector<std::string_view> names(other_names_.begin(), other_names_.end());
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     if (!names.empty() && names.front().empty()) refuse_nameless(first);
-    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
       refuse(row_.line, "names the column '" + printable(*twice) + "' twice");
     return;
   }
@@ -351,6 +376,21 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   path_at_ = path;
   label_at_ = label;
   prediction_ = header_ && !columns_.several && lower_case(first[label]) == "predictionstring";
+  choose_split(first);
+}
+
+void LabelRows::choose_split(const std::vector<std::string>& first) {
+  if (columns_.split == LabelColumns::kNoSplits) return;
+  if (!columns_.split.empty()) {
+    split_at_ = column(first, columns_.split);
+  } else if (header_) {
+    const auto is_split = [](const std::string& cell) { return lower_case(cell) == "split"; };
+    const auto found = std::find_if(first.begin(), first.end(), is_split);
+    if (found != first.end()) split_at_ = static_cast<std::size_t>(found - first.begin());
+  }
+  if (!split_at_ || (*split_at_ != path_at_ && *split_at_ != label_at_)) return;
+  if (columns_.split.empty()) return split_at_.reset();
+  refuse(row_.line, "has one column for two things: its path, its label and its split must differ");
 }
 
 /// Kaggle's ImageNet: "n03995372 85 1 499 272", a class and a box, once or more for one image.
@@ -383,11 +423,15 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     };
     choose(columns_.path, kPathNames);
     choose(columns_.label, kLabelNames);
+    const auto is_split = [](const std::string& name) { return lower_case(name) == "split"; };
+    if (columns_.split.empty() && std::any_of(names.begin(), names.end(), is_split))
+      columns_.split = "split";
+    if (!columns_.split.empty() && columns_.split != LabelColumns::kNoSplits) split_at_ = 2;
   }
   const auto text = [&](const std::string& column, bool integer, const char* what) {
-    const auto found = std::find_if(
-        members_.begin(), members_.end(),
-        [&](const JsonMember& member) { return lower_case(member.name) == lower_case(column); });
+    const auto found = std::ranges::find_if(members_, [&](const JsonMember& member) {
+      return lower_case(member.name) == lower_case(column);
+    });
     const bool none =
         found == members_.end() || found->text.empty() || found->type == JsonMember::Type::kNull;
     if (none && integer && columns_.several) return std::string();
@@ -402,13 +446,14 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
   out.path = text(columns_.path, false, "path");
   out.label = trimmed(text(columns_.label, true, "label"));
   if (out.label.empty() && !columns_.several) refuse(row.line, "has no label");
+  if (split_at_) out.split = trimmed(text(columns_.split, false, "split"));
 }
 
 bool has_label_columns(const fs::path& file, std::string_view path, std::string_view label) {
   const UniqueFd fd = open_text(file);
   const auto has = [&](const std::vector<std::string>& names, std::string_view wanted) {
-    return std::any_of(names.begin(), names.end(),
-                       [&](const std::string& name) { return lower_case(name) == wanted; });
+    return std::ranges::any_of(names,
+                               [&](const std::string& name) { return lower_case(name) == wanted; });
   };
   Row row;
   if (is_json_name(file)) {

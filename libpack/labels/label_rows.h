@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,10 @@ namespace packhorse {
 
 /// The columns of a labels file, as LabelOptions has them.
 struct LabelColumns {
-  std::string path, label;
+  std::string path = {}, label = {};
+  /// Like the others; kNoSplits: no column. Empty: the one called "split", if there is one.
+  std::string split = kNoSplits;
+  static constexpr const char* kNoSplits = "none";
   /// For tables that say more of an image than one label: cells may be empty, or JSON lists in a
   /// `.jsonl`; the first column is the path if none has a usual name; and the label "*" stands for
   /// all other columns, whose cells then come separated by tabs, as the header's names do.
@@ -25,6 +29,7 @@ struct LabelColumns {
 /// A line of a labels file.
 struct LabelRow {
   std::string path, label;
+  std::string split = {};  ///< empty if no column has it
   std::uint64_t line = 0;
 };
 
@@ -69,6 +74,8 @@ class LabelRows {
   [[noreturn]] void refuse_nameless(const std::vector<std::string>& first) const;
   void choose_columns(const std::vector<std::string>& first);
   std::size_t column(const std::vector<std::string>& first, const std::string& wanted);
+  void choose_split(const std::vector<std::string>& first);
+  std::string unused_columns() const;
   bool looks_like_header(const std::vector<std::string>& first, std::size_t path,
                          std::size_t label) const;
   bool by_name() const { return !columns_.path.empty() || !columns_.label.empty(); }
@@ -88,6 +95,7 @@ class LabelRows {
   bool header_ = false, started_ = false;
   bool prediction_ = false;  ///< the label is the first word of "n01440764 1 2 3 4"
   std::size_t path_at_ = 0, label_at_ = 1, width_ = 2;
+  std::optional<std::size_t> split_at_;
   Row row_;
   std::vector<std::string> cells_, header_cells_, other_names_;
   std::vector<JsonMember> members_;

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_slices.h"
 #include "base/stop.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -63,7 +62,7 @@ bool RowReader::next(Row& row) {
   }
   if (has(at)) ++at;
   const std::string_view text = std::string_view(buffer_).substr(begin_, at - begin_);
-  line_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  line_ += static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
   begin_ = at;
   return true;
 }

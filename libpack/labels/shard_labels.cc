@@ -1,12 +1,11 @@
 #include "labels/shard_labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
-#include "base/ascii.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -19,21 +18,13 @@ constexpr std::size_t kLongestLabel = 255;
 constexpr std::int64_t kMostClasses = 1
                                       << 20;  // without a class list: one wrong number is no class
 
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 ShardLabel checked(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {{}, {Reason::kBadLabel, "its label is empty"}};
   text = text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  const bool control = std::ranges::any_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (control || text.size() > kLongestLabel || !is_utf8(text)) return {{}, Reason::kBadLabel};
   return {std::string(text), {}};
 }
@@ -74,7 +65,7 @@ std::optional<ShardLabel> label_in_json(std::string_view content) try {
 
 std::optional<std::int64_t> label_among(
     const std::string& text, const std::unordered_map<std::string, std::int64_t>& classes) {
-  if (const auto value = number_in(text)) {
+  if (const auto value = parse_number<std::int64_t>(text)) {
     const bool there = *value >= 0 && *value < static_cast<std::int64_t>(classes.size());
     return there ? value : std::nullopt;
   }
@@ -96,7 +87,7 @@ std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string
   std::set<std::string> names;
   std::set<std::int64_t> occurring;
   for (const std::string& text : texts_) {
-    if (const auto value = number_in(text)) {
+    if (const auto value = parse_number<std::int64_t>(text)) {
       some_number = &text;
       if (*value < 0 || *value >= kMostClasses) continue;
       highest = std::max(highest, *value);
@@ -125,7 +116,7 @@ std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string
     resolved.label = label_among(text, labels).value_or(-1);
     if (resolved.label < 0)
       resolved.problem = {Reason::kBadLabel,
-                          text.starts_with('-') && number_in(text)
+                          text.starts_with('-') && parse_number<std::int64_t>(text)
                               ? "its label " + text + " is negative, which is no class"
                               : "its label '" + printable(text) + "' is none of the " +
                                     std::to_string(classes.size()) + " classes"};

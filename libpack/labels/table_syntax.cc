@@ -31,10 +31,9 @@ std::optional<Reading> read_with(int fd, const std::filesystem::path& path, RowS
     if (first) width = row.cells.size();
     reading.even = reading.even && row.cells.size() == width;
     reading.named =
-        reading.named &&
-        (first || std::any_of(row.cells.begin(), row.cells.end(), [](const std::string& cell) {
-           return naming::has_any_image_name(cell);
-         }));
+        reading.named && (first || std::ranges::any_of(row.cells, [](const std::string& cell) {
+                            return naming::has_any_image_name(cell);
+                          }));
   }
   return width == 0 ? std::nullopt : std::optional(reading);
 }
@@ -50,7 +49,7 @@ bool begins_with(int fd, const std::filesystem::path& path, RowSyntax syntax) {
 /// Keeps the readings of which `property` holds, if there are any.
 void prefer(std::vector<Reading>& readings, bool Reading::*property) {
   const auto lacks = [&](const Reading& reading) { return !(reading.*property); };
-  if (!std::all_of(readings.begin(), readings.end(), lacks)) std::erase_if(readings, lacks);
+  if (!std::ranges::all_of(readings, lacks)) std::erase_if(readings, lacks);
 }
 
 }  // namespace
@@ -91,10 +90,10 @@ std::optional<RowSyntax> header_syntax(int fd, const std::filesystem::path& path
       continue;
     }
     const auto has = [&](std::string_view name) {
-      return std::any_of(row.cells.begin(), row.cells.end(),
-                         [&](const std::string& cell) { return lower_case(cell) == name; });
+      return std::ranges::any_of(row.cells,
+                                 [&](const std::string& cell) { return lower_case(cell) == name; });
     };
-    const bool all = std::all_of(names.begin(), names.end(), has);
+    const bool all = std::ranges::all_of(names, has);
     if (all || row.cells.size() > first.cells.size()) first = std::move(row);
     if (all) return syntax;
   }

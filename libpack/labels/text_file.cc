@@ -72,7 +72,7 @@ class Converter {
       std::size_t free = room_.size();
       const std::size_t result = ::iconv(conversion_, &from, &left, &to, &free);
       const std::string_view made(room_.data(), room_.size() - free);
-      line_ += static_cast<std::uint64_t>(std::count(made.begin(), made.end(), '\n'));
+      line_ += static_cast<std::uint64_t>(std::ranges::count(made, '\n'));
       out.append(made);
       if (result != static_cast<std::size_t>(-1) || errno == E2BIG) continue;
       if (errno == EINVAL && !last) break;  // half a character

@@ -85,7 +85,7 @@ class EntryTable::Runs {
     const auto record_of = [&](std::uint64_t place) -> const EntryRecord& {
       return block_of(place).records[place % EntryBlock::kRecords];
     };
-    std::stable_sort(places.begin(), places.end(), [&](std::uint64_t a, std::uint64_t b) {
+    std::ranges::stable_sort(places, [&](std::uint64_t a, std::uint64_t b) {
       return table_.path_less(block_of(a), record_of(a), block_of(b), record_of(b));
     });
     EntryBlocks& run = runs_.emplace_back(from.memory());
@@ -189,7 +189,7 @@ void EntryTable::permute(const Permutation& order) {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> old;  // number, place in the part
     for (std::uint64_t i = begin; i < std::min(begin + share, order.size()); ++i)
       old.emplace_back(order(i), static_cast<std::uint32_t>(i - begin));
-    std::sort(old.begin(), old.end());
+    std::ranges::sort(old);
     std::vector<std::uint32_t> at(old.size());  // place in the part -> record in `distributed`
     for (std::uint32_t r = 0; r < old.size(); ++r) at[old[r].second] = r;
     std::vector<EntryBlocks::Held> blocks;

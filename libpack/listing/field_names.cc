@@ -28,7 +28,7 @@ std::string problem_of(const std::string& name) {
 
 std::vector<std::string> sorted_fields(std::vector<std::string> names,
                                        const std::filesystem::path& where) {
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() > kMaxFields) {
     throw Error(ErrorKind::kUsage,
@@ -75,7 +75,7 @@ FieldChoice FieldChoice::parse(const std::string& text) {
     names.push_back(name);
     at = comma + 1;
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return {std::move(names)};
 }
@@ -88,7 +88,7 @@ std::string field_file(std::string_view image, std::string_view field) {
 }
 
 bool is_field_file(std::string_view name, const std::vector<std::string>& fields) {
-  return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+  return std::ranges::any_of(fields, [&](const std::string& field) {
     return name.size() > field.size() + 1 && name.ends_with(field) &&
            name[name.size() - field.size() - 1] == '.';
   });
@@ -98,12 +98,13 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
                                        const std::vector<std::string>& there,
                                        const std::filesystem::path& where) {
   for (const std::string& name : wanted) {
-    if (std::find(there.begin(), there.end(), name) != there.end()) continue;
+    if (std::ranges::find(there, name) != there.end()) continue;
     std::string names;
     for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
     throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
-                (names.empty() ? "it has none; leave out `fields=`" : "it has: " + names) +
-                    "; where its files lie in another folder, name that: " +
+                (names.empty() ? "leave out `fields=`: no image has a field beside it"
+                               : "choose from its fields: " + names) +
+                    "; if the files are in another folder, give " +
                     opt("field_from", name + "=FOLDER"));
   }
   return sorted_fields(wanted, where);

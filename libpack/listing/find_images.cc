@@ -30,7 +30,7 @@ std::vector<fs::path> find_images(const fs::path& folder) {
   if (images.empty())
     throw Error(ErrorKind::kNotFound, "there are no images in the folder", folder,
                 "give a folder with files whose names are those of images, such as photo.jpg");
-  std::sort(images.begin(), images.end());
+  std::ranges::sort(images);
   return images;
 }
 

@@ -21,7 +21,7 @@ std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skip
 std::vector<std::string> Listing::stored_fields() const {
   std::vector<std::string> names = fields;
   names.insert(names.end(), made_fields.begin(), made_fields.end());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -48,7 +48,7 @@ bool has_image_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
   const std::string extension = lower_case(name.substr(dot));
-  return std::find(kImageNames.begin(), kImageNames.end(), extension) != kImageNames.end();
+  return std::ranges::find(kImageNames, extension) != kImageNames.end();
 }
 
 bool has_any_image_name(std::string_view name) {
@@ -68,7 +68,7 @@ bool has_image_bytes(Bytes head) {
 const char* passed_over(std::string_view name) {
   if (is_hidden(name)) return kHidden;
   const std::string lower = lower_case(name);
-  const bool junk = std::find(kJunkNames.begin(), kJunkNames.end(), lower) != kJunkNames.end();
+  const bool junk = std::ranges::find(kJunkNames, lower) != kJunkNames.end();
   return junk || lower.starts_with(kPaxHeaders) ? kJunk : nullptr;
 }
 
@@ -98,6 +98,20 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return {path, {}};
   return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::vector<std::string> folders_of(std::string_view path) {
+  std::vector<std::string> folders;
+  for (std::string_view rest = directory_of(path), first; !rest.empty();) {
+    std::tie(first, rest) = cut_first(rest);
+    folders.emplace_back(first);
+  }
+  return folders;
+}
+
+bool lies_in(std::string_view path, std::string_view folder) {
+  return folder.empty() || path == folder ||
+         (path.starts_with(folder) && path[folder.size()] == '/');
 }
 
 std::string shown(std::string_view name) { return "'" + printable(name) + "'"; }
@@ -133,7 +147,7 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
                                      const std::filesystem::path& source) {
   if (pinned.empty()) return {found.begin(), found.end()};
   for (const std::string& name : found) {
-    if (std::find(pinned.begin(), pinned.end(), name) == pinned.end()) {
+    if (std::ranges::find(pinned, name) == pinned.end()) {
       throw Error(ErrorKind::kUsage, "the class list does not name the class folder '" + name + "'",
                   source, "add it to the list, or move the folder out of the source");
     }
@@ -158,7 +172,7 @@ std::optional<std::string> clean_path(std::string_view name) {
 }
 
 bool is_too_deep(std::string_view path) {
-  return static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) > kMostFolders;
+  return static_cast<std::size_t>(std::ranges::count(path, '/')) > kMostFolders;
 }
 
 bool is_split_name(std::string_view name) {
@@ -166,6 +180,17 @@ bool is_split_name(std::string_view name) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   return !name.empty() && name.front() != '.' && name.size() <= 64 && name != kManifestName &&
          name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+void sort_splits(std::vector<std::string>& names) {
+  const auto rank = [](const std::string& name) {
+    constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
+                                                        "test"};
+    return std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin();
+  };
+  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return std::pair(rank(a), a) < std::pair(rank(b), b);
+  });
 }
 
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes) {
@@ -177,7 +202,7 @@ std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::s
 }
 
 bool is_empty(const Listing& listing) {
-  return std::all_of(listing.splits.begin(), listing.splits.end(), [](const SplitListing& split) {
+  return std::ranges::all_of(listing.splits, [](const SplitListing& split) {
     return split.entries.size() == 0 && split.rejects.empty();
   });
 }
@@ -194,7 +219,7 @@ namespace packhorse {
 
 bool matches_any(const std::vector<std::string>& globs, const std::string& path) {
   const std::string name(naming::last_name(path));
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+  return std::ranges::any_of(globs, [&](const std::string& glob) {
     const bool whole = glob.find('/') != std::string::npos;
     return ::fnmatch(glob.c_str(), whole ? path.c_str() : name.c_str(), 0) == 0;
   });

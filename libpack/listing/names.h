@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "listing/listing.h"
 
 /// What names mean in a tree of class folders, be it on disk or in an archive.
@@ -59,6 +59,10 @@ std::string_view directory_of(std::string_view path);
 std::string_view last_name(std::string_view path);
 /// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
 std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
+/// The names of the folders that a path lies in: "a" and "b" of "a/b/c".
+std::vector<std::string> folders_of(std::string_view path);
+/// Whether a path is that folder, or lies in it; all lie in "".
+bool lies_in(std::string_view path, std::string_view folder);
 
 /// A name as a sentence has it: 'a'.
 std::string shown(std::string_view name);
@@ -84,6 +88,8 @@ bool is_too_deep(std::string_view path);
 /// Whether a split may have this name. Splits become folders of the dataset: letters, digits, '.',
 /// '_' and '-', up to 64; not dataset.json, which makes a folder a dataset.
 bool is_split_name(std::string_view name);
+/// train, val and test first, in this order, then the others in byte order.
+void sort_splits(std::vector<std::string>& names);
 
 /// name -> label
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes);

@@ -119,7 +119,7 @@ void refuse_names(const std::vector<std::string>& names, const char* what) {
 bool divides(const std::vector<std::uint32_t>& offsets, std::size_t owners, std::size_t values) {
   if (offsets.empty()) return values == 0;
   return offsets.size() == owners + 1 && offsets.front() == 0 && offsets.back() == values &&
-         std::is_sorted(offsets.begin(), offsets.end());
+         std::ranges::is_sorted(offsets);
 }
 
 bool columns_fit(const Objects& o, std::size_t keypoints) {

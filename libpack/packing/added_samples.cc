@@ -127,7 +127,7 @@ void AddedSamples::check_fields(const NewSample& sample) const {
 }
 
 std::size_t AddedSamples::field_number(std::string_view name) {
-  const auto found = std::find(fields_.begin(), fields_.end(), name);
+  const auto found = std::ranges::find(fields_, name);
   if (found == fields_.end()) {
     fields_.emplace_back(name);
     return fields_.size() - 1;
@@ -198,8 +198,8 @@ void AddedSamples::sort_by_key(SplitListing& listing) const {
     return *keys_[listing.entries.facts(i).locator];
   };
   const auto less = [&](std::size_t a, std::size_t b) { return key_at(a) < key_at(b); };
-  if (std::is_sorted(order.begin(), order.end(), less)) return;
-  std::sort(order.begin(), order.end(), less);
+  if (std::ranges::is_sorted(order, less)) return;
+  std::ranges::sort(order, less);
   EntryTable sorted;
   for (const std::size_t i : order) sorted.add_from(listing.entries, i);
   listing.entries = std::move(sorted);

@@ -63,15 +63,15 @@ std::optional<std::string> BucketFiles::text(const std::string& split, const std
 }
 
 void BucketFiles::store_text(const std::string& split, std::string_view name,
-                             const std::string& text, const std::stop_token& stop) const {
+                             const std::string& text) const {
   const FileRecord record{std::string(name), text.size(), sha256(as_bytes(text))};
-  store(split, record, TextFile(text).path(), stop);
+  store(split, record, TextFile(text).path());
 }
 
-void BucketFiles::store(const std::string& split, const FileRecord& file, const fs::path& path,
-                        const std::stop_token& stop) const {
+void BucketFiles::store(const std::string& split, const FileRecord& file,
+                        const fs::path& path) const {
   const std::string name = below_split(split, file.file);
-  if (files_->store(name, path, file.sha256, stop)) return;
+  if (files_->store(name, path, file.sha256)) return;
   if (files_->holds(name, file.bytes, file.sha256)) return;  // an earlier run has stored it
   throw Error(ErrorKind::kExists, "there is another file of this name, which is not replaced",
               url_ / name,

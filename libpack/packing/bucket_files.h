@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,10 +35,9 @@ class BucketFiles {
                                   std::uint64_t most) const;
   /// Stores a file that lies at `path`, unless it is there. Throws Error(kExists) when another one
   /// is, and as RemoteFiles::store() does.
-  void store(const std::string& split, const FileRecord& file, const std::filesystem::path& path,
-             const std::stop_token& stop) const;
-  void store_text(const std::string& split, std::string_view name, const std::string& text,
-                  const std::stop_token& stop) const;
+  void store(const std::string& split, const FileRecord& file,
+             const std::filesystem::path& path) const;
+  void store_text(const std::string& split, std::string_view name, const std::string& text) const;
   /// Ends what was begun of the files of datasets, by their splits, and left by processes that were
   /// killed. Call it when the files are there, and dataset.json is not.
   struct Part {

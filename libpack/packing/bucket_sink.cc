@@ -78,7 +78,7 @@ class BucketSink final : public ShardSink {
     if (!beside_)
       throw Error(ErrorKind::kUsage, "tasks need a place beside the dataset, and this is a bucket",
                   out(), "give a place in the bucket");
-    if (beside_->store("job", TextFile(job).path(), sha256(as_bytes(job)), {})) return;
+    if (beside_->store("job", TextFile(job).path(), sha256(as_bytes(job)))) return;
     if (beside_->read_text("job", kMostJob) == job) return;
     throw Error(ErrorKind::kExists,
                 "tasks with other options, or of another version, have worked here",
@@ -117,7 +117,7 @@ class BucketSink final : public ShardSink {
 
   std::size_t most_waiting() const override { return kMostWaiting; }
 
-  void add(const Staging& staging, const Finished& shard, const std::stop_token& stop) override {
+  void add(const Staging& staging, const Finished& shard) override {
     if (shard.outcome.may_change) {  // nothing there can be replaced
       const std::scoped_lock lock(mutex_);
       ++held_back_;
@@ -128,7 +128,7 @@ class BucketSink final : public ShardSink {
     if (!here && !is_task_) return;  // it is there
     const fs::path receipt = staging.receipts(shard.split) / receipt_name_of(shard.number);
     queue({shard.split, staging.data(shard.split), here ? record : ShardRecord(),
-           is_task_ ? receipt : fs::path(), stop});
+           is_task_ ? receipt : fs::path(), current_stop()});
   }
 
   std::size_t held_back() const override {
@@ -136,9 +136,9 @@ class BucketSink final : public ShardSink {
     return held_back_;
   }
 
-  void settle(const Staging& staging, const Finished& shard, const std::stop_token& stop) override {
+  void settle(const Staging& staging, const Finished& shard) override {
     settle_receipt(staging.receipts(shard.split) / receipt_name_of(shard.number));
-    queue({shard.split, staging.data(shard.split), shard.outcome.record, {}, stop});
+    queue({shard.split, staging.data(shard.split), shard.outcome.record, {}, current_stop()});
   }
 
   void finish() override {
@@ -147,9 +147,9 @@ class BucketSink final : public ShardSink {
     if (error_) std::rethrow_exception(error_);
   }
 
-  void publish(Staging& staging, const std::vector<PackedSplit>& splits, const Splits& shards,
-               const std::stop_token& stop) override {
-    store_splits(staging, splits, stop);
+  void publish(Staging& staging, const std::vector<PackedSplit>& splits,
+               const Splits& shards) override {
+    store_splits(staging, splits);
     // Before the staging directory goes: without it, a run that died would not be gone on with.
     clear(shards);
     staging.remove_behind(out());
@@ -173,8 +173,8 @@ class BucketSink final : public ShardSink {
   const fs::path& out() const { return files_.url(); }
 
   bool is_finished(const Splits& splits) const {
-    return std::all_of(splits.begin(), splits.end(),
-                       [this](const auto& split) { return files_.has_split(split.first); });
+    return std::ranges::all_of(splits,
+                               [this](const auto& split) { return files_.has_split(split.first); });
   }
 
   /// Opens OUT.partial; nothing for a whole bucket, beside which others' lie.
@@ -232,7 +232,7 @@ class BucketSink final : public ShardSink {
       }
       run_parallel(2, here ? 2 : 1, [&](std::size_t i) {
         const FileRecord& one = i == 0 ? index : file;
-        files_.store(upload.split, one, upload.data / one.file, upload.stop);
+        files_.store(upload.split, one, upload.data / one.file);
       });
       if (here) remove_tree(data);
     }
@@ -242,7 +242,7 @@ class BucketSink final : public ShardSink {
   void store_receipt(const Upload& upload) const {
     const std::string name = receipt_at(upload.split, upload.receipt);
     const std::string sum = sha256_file(upload.receipt);
-    while (!beside_->store(name, upload.receipt, sum, upload.stop)) {
+    while (!beside_->store(name, upload.receipt, sum)) {
       if (beside_->holds(name, fs::file_size(upload.receipt), sum)) return;
       beside_->remove(name);  // of another version, or of a source that has changed since
     }
@@ -250,24 +250,22 @@ class BucketSink final : public ShardSink {
 
   /// Stores the files that are no shards, the card if there is one, and each dataset.json when
   /// everything else is there.
-  void store_splits(const Staging& staging, const std::vector<PackedSplit>& splits,
-                    const std::stop_token& stop) const {
+  void store_splits(const Staging& staging, const std::vector<PackedSplit>& splits) const {
     std::vector<BucketFiles::Part> parts;
     for (const PackedSplit& split : splits) {
       parts.push_back({split.split, split.manifest});
       const fs::path data = staging.data(split.split);
       const std::vector<FileRecord>& files = split.manifest.files;
       run_parallel(kRequests, files.size() + 1, [&](std::size_t i) {
-        if (i < files.size())
-          return files_.store(split.split, files[i], data / files[i].file, stop);
-        files_.store_text(split.split, kSumsName, split.manifest.sums(), stop);
+        if (i < files.size()) return files_.store(split.split, files[i], data / files[i].file);
+        files_.store_text(split.split, kSumsName, split.manifest.sums());
       });
     }
     files_.end_uploads(parts);
     const fs::path card = staging.data("") / kCardName;
-    if (fs::exists(card)) files_.store_text("", kCardName, read_text(card), stop);
+    if (fs::exists(card)) files_.store_text("", kCardName, read_text(card));
     for (const PackedSplit& split : splits)
-      files_.store_text(split.split, kManifestName, split.manifest.serialise(), stop);
+      files_.store_text(split.split, kManifestName, split.manifest.serialise());
   }
 
   /// Removes what tasks have left beside. An error says that the dataset is complete; where no task

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "base/xxh3.h"
 #include "packhorse/base/error.h"
 
@@ -33,14 +34,13 @@ bool may_pass(const Error& error) {
 }  // namespace
 
 Contents::Contents(const Source& source, int jobs, Use use, const EntryMemory* memory,
-                   Progress& progress, std::stop_token stop)
+                   Progress& progress)
     : source_(source),
       jobs_(jobs > 0 ? jobs : available_cpus()),
       use_(use),
       memory_(memory != nullptr ? memory->bytes() / 8 : ~std::uint64_t{0}),
       scratch_(memory != nullptr ? memory->scratch() : std::filesystem::path()),
       progress_(progress),
-      stop_(std::move(stop)),
       by_place_(sort<ByPlace>()),
       by_hash_(sort<ByHash>()) {}
 
@@ -74,14 +74,12 @@ void Contents::hash_all() {
   if (!use_.each) want_equal_sizes();
   std::uint64_t todo = 0;
   for (const Split& split : splits_)
-    todo += static_cast<std::uint64_t>(std::count(split.wanted.begin(), split.wanted.end(), true));
+    todo += static_cast<std::uint64_t>(std::ranges::count(split.wanted, true));
   progress_.phase = "comparing contents";
   progress_.total_samples = todo;
   for (std::size_t s = 0; s < splits_.size(); ++s) {
-    run_batches(jobs_, splits_[s].wanted.size(), kBatch, [&](std::size_t begin, std::size_t end) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      hash_batch(s, begin, end);
-    });
+    run_batches(jobs_, splits_[s].wanted.size(), kBatch,
+                [&](std::size_t begin, std::size_t end) { hash_batch(s, begin, end); });
   }
   progress_.phase = nullptr;
   progress_.total_samples = progress_.samples = progress_.bytes = 0;

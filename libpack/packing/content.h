@@ -5,7 +5,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "base/external_sort.h"
@@ -33,8 +32,7 @@ class Contents {
   };
 
   /// All arguments must outlive this. `memory` as ListOptions has it.
-  Contents(const Source& source, int jobs, Use use, const EntryMemory* memory, Progress& progress,
-           std::stop_token stop);
+  Contents(const Source& source, int jobs, Use use, const EntryMemory* memory, Progress& progress);
 
   /// Adds a split; `wanted` says which of its entries count.
   void add(const SplitListing& split, const std::function<bool(std::size_t)>& wanted);
@@ -83,7 +81,6 @@ class Contents {
   const std::uint64_t memory_;
   const std::filesystem::path scratch_;
   Progress& progress_;
-  std::stop_token stop_;
   std::vector<Split> splits_;
   std::mutex mutex_;  ///< guards what follows, while there are threads
   ExternalSort<ByPlace> by_place_;

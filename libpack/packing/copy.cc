@@ -74,9 +74,8 @@ bool is_web(const fs::path& place) {
 
 class Copy {
  public:
-  Copy(const fs::path& from, const fs::path& to, const CopyOptions& options, Progress& progress,
-       const std::stop_token& stop)
-      : from_(from), to_(to), options_(options), progress_(progress), stop_(stop) {
+  Copy(const fs::path& from, const fs::path& to, const CopyOptions& options, Progress& progress)
+      : from_(from), to_(to), options_(options), progress_(progress) {
     const std::vector<fs::path> paths = find_datasets(from);
     const bool splits = paths.front() != from;
     for (const fs::path& path : paths)
@@ -118,7 +117,6 @@ class Copy {
   void for_each_file(const Work& work) {
     const int jobs = options_.jobs > 0 ? options_.jobs : std::max(kLeastAtOnce, available_cpus());
     run_parallel(jobs, files_.size(), [&](std::size_t i) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
       work(files_[i]);
       progress_.samples += files_[i].samples;
     });
@@ -135,7 +133,7 @@ class Copy {
     }
     make_directories(path.parent_path());
     const auto links = DatasetDirectory::links_of(file.part->manifest);
-    copy_checked(file.part->directory, record, links, path, progress_, stop_);
+    copy_checked(file.part->directory, record, links, path, progress_);
   }
 
   void to_disk() {
@@ -182,20 +180,19 @@ class Copy {
       } else {
         refuse_damaged(file);
       }
-      target.store(file.part->split, record, path, stop_);
+      target.store(file.part->split, record, path);
       if (staging) {
         remove_tree(path);
       } else {
         progress_.bytes += record.bytes;
       }
     });
-    for (const auto& part : parts_) target.store_text(part->split, kSumsName, part->sums, stop_);
+    for (const auto& part : parts_) target.store_text(part->split, kSumsName, part->sums);
     std::vector<BucketFiles::Part> stored;
     for (const auto& part : parts_) stored.push_back({part->split, part->manifest});
     target.end_uploads(stored);
-    if (card_) target.store_text("", kCardName, *card_, stop_);
-    for (const auto& part : parts_)
-      target.store_text(part->split, kManifestName, part->text, stop_);
+    if (card_) target.store_text("", kCardName, *card_);
+    for (const auto& part : parts_) target.store_text(part->split, kManifestName, part->text);
     if (staging) staging->remove_behind(to_);
   }
 
@@ -211,7 +208,6 @@ class Copy {
   const fs::path& to_;
   const CopyOptions& options_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<File> files_;
   std::optional<std::string> card_;
@@ -229,7 +225,7 @@ CopyReport copy_dataset(const fs::path& from, const fs::path& to, const CopyOpti
   if (!options.staging.empty() && !(is_url(to.native()) && is_url(from.native())))
     throw Error(ErrorKind::kUsage, "a staging directory serves from one URL to another only", to,
                 "leave it out");
-  return Copy(from, to, options, *progress, stop).run();
+  return Copy(from, to, options, *progress).run();
 }
 
 }  // namespace packhorse

@@ -155,8 +155,7 @@ class DatasetWriter::State {
 
   std::uint64_t added() const { return added_; }
 
-  PackReport finish(Progress& progress, const std::stop_token& stop) {
-    const StopScope scope(stop);
+  PackReport finish(Progress& progress) {
     refuse_other_process();
     PackJob job;
     job.options = std::move(options_);
@@ -167,8 +166,8 @@ class DatasetWriter::State {
     if (added_ == 0)
       throw Error(ErrorKind::kUsage, "no sample was added", out_, "add the samples first");
     job.listing = job.source->list({});
-    plan_job(job, progress, stop);
-    PackReport report = run_job(job, out_, staging_, progress, stop);
+    plan_job(job, progress);
+    PackReport report = run_job(job, out_, staging_, progress);
     report.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     report.rejects_file.clear();  // it goes with the staging directory
     return report;
@@ -228,8 +227,9 @@ std::uint64_t DatasetWriter::size() const { return state_ ? state_->added() : 0;
 PackReport DatasetWriter::finish(Progress* progress, std::stop_token stop) {
   if (!state_) refuse_ended();
   const std::unique_ptr<State> ending = std::move(state_);
+  const StopScope scope(stop);
   Progress unseen;
-  return ending->finish(progress != nullptr ? *progress : unseen, stop);
+  return ending->finish(progress != nullptr ? *progress : unseen);
 }
 
 void DatasetWriter::abandon() noexcept { state_.reset(); }

@@ -26,13 +26,12 @@ class FolderSink final : public ShardSink {
   void bring_all(const Staging&, const Splits&) const override {}
 
   std::size_t most_waiting() const override { return std::numeric_limits<std::size_t>::max(); }
-  void add(const Staging&, const Finished&, const std::stop_token&) override {}
+  void add(const Staging&, const Finished&) override {}
   std::size_t held_back() const override { return 0; }
-  void settle(const Staging&, const Finished&, const std::stop_token&) override {}
+  void settle(const Staging&, const Finished&) override {}
   void finish() override {}
 
-  void publish(Staging& staging, const std::vector<PackedSplit>&, const Splits&,
-               const std::stop_token&) override {
+  void publish(Staging& staging, const std::vector<PackedSplit>&, const Splits&) override {
     staging.publish(overwrite_);
   }
   bool clear_if_finished(const Splits&) override { return false; }

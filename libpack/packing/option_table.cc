@@ -215,6 +215,9 @@ const std::vector<PackOption>& table() {
           "from 1"),
       row(kSource, "label_column", kScalar, kListing, plain(MEMBER(list.labels.label_column)),
           "Column of the labels file that has the label"),
+      row(kSource, "split_column", kScalar, kListing, plain(MEMBER(list.labels.split_column)),
+          "Column of the labels file that has the split; none: no column; default: the one called "
+          "'split'"),
       row(kSource, "label_ids", kPath, kListing, plain(MEMBER(list.labels.ids)),
           "File of lines `ID NAME`: the class names of the IDs in the labels file"),
       row(kSource, "label_pattern", kText, kListing, plain(MEMBER(list.labels.pattern)),

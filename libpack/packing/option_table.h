@@ -9,7 +9,7 @@
 #include "packhorse/packing/pack.h"
 
 /// All options of packing, verifying against a source and repairing, a row each. The command line,
-/// Python, docs/packing.md and the names of unfinished work are made from the rows.
+/// Python, docs/reference and the names of unfinished work are made from the rows.
 namespace packhorse {
 
 using PackOption = OptionOf<PackOptions>;

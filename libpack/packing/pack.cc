@@ -29,9 +29,7 @@ namespace {
 /// Refuses decoded pixels at once, rather than reject image after image for the same reason.
 void refuse_pixels(const Source& source, const PackOptions& options) {
   const auto kinds = all_transforms();
-  const auto held = std::find_if(kinds.begin(), kinds.end(), [&](const TransformKind& kind) {
-    return kind.name == source.image_mode();
-  });
+  const auto held = std::ranges::find(kinds, source.image_mode(), &TransformKind::name);
   if (held == kinds.end() || !held->makes_pixels) return;
   if (mode_of(source) == image_mode(source, options)) return;
   throw Error(ErrorKind::kUsage,
@@ -81,7 +79,7 @@ void note_file(std::uint64_t written, std::uint64_t memory, Listing& listing) {
 
 /// Lists the source, selects samples and plans the shards.
 PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
-                Progress& progress, const std::stop_token& stop) {
+                Progress& progress) {
   PackJob job;
   job.options = options;
   job.source = open_source(source_path, options.source_kind, options.list);
@@ -91,7 +89,6 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
     job.sink->refuse_existing();
   }
   ListOptions list = options.list;
-  list.stop = stop;
   list.exclude = options.select.exclude;
   if (list.scratch.empty() && !options.dry_run)
     list.scratch = fs::absolute(staging_of(out, options)).parent_path();
@@ -100,7 +97,7 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   check_targets(*job.source, options, job.listing);
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
-  plan_job(job, progress, stop);
+  plan_job(job, progress);
   if (options.task && !options.dry_run) job.sink->refuse_finished(shards_of(job.splits));
   note_file(list.memory->written(), options.memory, job.listing);
   return job;
@@ -129,7 +126,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   std::optional<Staging> held;  // goes after the job, whose sink works in it
-  PackJob job = prepare(source, out, options, *progress, stop);
+  PackJob job = prepare(source, out, options, *progress);
   PackReport report;
   report.estimate = estimate_bytes(job.splits, job.listing, job.options);
   const auto finished = [&] {
@@ -144,7 +141,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     report.preview = preview_of(job.splits, job.listing.fields, report);
     if (job.listing.made_targets)
       report.preview->targets =
-          preview_targets(*job.source, job.listing, job.splits, options.jobs, options.limits, stop);
+          preview_targets(*job.source, job.listing, job.splits, options.jobs, options.limits);
     return finished();
   }
   const std::string name = name_of_job(job);
@@ -160,7 +157,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   }
   Staging& staging = *held;
   if (options.task || options.finish) job.sink->join(name);
-  report = run_job(job, out, staging, *progress, stop);
+  report = run_job(job, out, staging, *progress);
   if (const auto local = local_locks(staging.root()); local && (options.task || options.finish)) {
     report.notes.push_back("other machines do not see the locks of this storage (" + *local +
                            "): run " + opt("finish") + " only once all tasks have ended");

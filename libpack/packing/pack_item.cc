@@ -178,8 +178,8 @@ void ItemPreparer::make_extras(PackItem& item, std::size_t entry, const ImageInf
 
 void ItemPreparer::take_fields(PackItem& item) const {
   const auto is_made = [&](std::string_view name) {
-    return std::any_of(item.made.begin(), item.made.end(),
-                       [&](const PackItem::Made& made) { return made.name == name; });
+    return std::ranges::any_of(item.made,
+                               [&](const PackItem::Made& made) { return made.name == name; });
   };
   const TargetRecord* const objects = find_target(kObjectsTarget);
   item.fields.clear();
@@ -194,8 +194,7 @@ void ItemPreparer::take_fields(PackItem& item) const {
   // Its numbers are those of the image as it was.
   if (objects != nullptr && item.moved)
     std::erase_if(item.fields, [&](const Field& field) { return field.name == objects->text; });
-  std::sort(item.fields.begin(), item.fields.end(),
-            [](const Field& a, const Field& b) { return a.name < b.name; });
+  std::ranges::sort(item.fields, {}, &Field::name);
   for (const Field& field : item.fields) {
     const auto place = std::lower_bound(fields_.begin(), fields_.end(), field.name);
     item.field_hashes[static_cast<std::size_t>(place - fields_.begin())] = xxh3(field.bytes);

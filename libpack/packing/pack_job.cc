@@ -98,12 +98,14 @@ void for_each_shard(int jobs, const std::vector<std::pair<std::size_t, std::size
   const std::size_t workers = std::min(static_cast<std::size_t>(jobs), todo.size());
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(jobs));
+  const std::stop_token stop = current_stop();
   tbb::task_arena arena(jobs);
   arena.execute([&] {
     std::atomic<std::size_t> next{0};
     tbb::task_group group;
     for (std::size_t worker = 0; worker < workers; ++worker) {
       group.run([&] {
+        const StopScope scope(stop);
         // A failure in one worker cancels the group; the others must not go on packing.
         for (std::size_t i = next++; i < todo.size() && !tbb::is_current_task_group_canceling();
              i = next++) {
@@ -117,8 +119,7 @@ void for_each_shard(int jobs, const std::vector<std::pair<std::size_t, std::size
 
 /// Packs every shard of every split, or a task's share of them. All threads take shards first; a
 /// thread that finds none left helps with the shards still being packed.
-void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
-                 const std::stop_token& stop) {
+void pack_shards(PackJob& job, const Staging& staging, Progress& progress) {
   std::vector<std::pair<std::size_t, std::size_t>> todo;  // (split, shard)
   for (std::size_t s = 0; s < job.splits.size(); ++s) {
     for (std::size_t shard = 0; shard < job.splits[s].plan.shards(); ++shard) {
@@ -131,30 +132,27 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
   ReadAhead read_ahead(*job.source);
   const std::vector<ShardJob> shards = shard_jobs(job, staging, tokens, &read_ahead);
   for_each_shard(jobs, todo, [&](std::size_t split, std::size_t shard) {
-    const StopScope scope(stop);
     const ShardJob& one = shards[split];
     ShardOutcome& outcome = job.splits[split].outcomes[shard];
-    outcome = pack_shard(one, shard, progress, stop);
-    job.sink->add(staging, {one.split.split, shard, outcome}, stop);
+    outcome = pack_shard(one, shard, progress);
+    job.sink->add(staging, {one.split.split, shard, outcome});
   });
   job.sink->finish();
 }
 
 /// Hands over what pack_shards() had to hold back.
-void settle_rest(const PackJob& job, const Staging& staging, const std::stop_token& stop) {
+void settle_rest(const PackJob& job, const Staging& staging) {
   for (const SplitWork& split : job.splits) {
     for (std::size_t shard = 0; shard < split.outcomes.size(); ++shard) {
       const ShardOutcome& outcome = split.outcomes[shard];
-      if (outcome.may_change)
-        job.sink->settle(staging, {split.listing.split, shard, outcome}, stop);
+      if (outcome.may_change) job.sink->settle(staging, {split.listing.split, shard, outcome});
     }
   }
   job.sink->finish();
 }
 
 /// Collects the shards that tasks have packed.
-void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
-                    const std::stop_token& stop) {
+void collect_shards(PackJob& job, const Staging& staging, Progress& progress) {
   std::vector<std::pair<std::size_t, std::size_t>> todo;
   for (std::size_t s = 0; s < job.splits.size(); ++s) {
     for (std::size_t shard = 0; shard < job.splits[s].plan.shards(); ++shard)
@@ -167,7 +165,6 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
   for_each_shard(
       job.options.jobs > 0 ? job.options.jobs : available_cpus(), todo,
       [&](std::size_t split, std::size_t shard) {
-        const StopScope scope(stop);
         obey_stop();
         const ShardJob& one = shards[split];
         auto kept = kept_shard(one, shard, progress);
@@ -177,7 +174,7 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
         if (kept) {
           ShardOutcome& outcome = job.splits[split].outcomes[shard];
           outcome = std::move(*kept);
-          job.sink->add(staging, {one.split.split, shard, outcome}, stop);
+          job.sink->add(staging, {one.split.split, shard, outcome});
         } else {
           const std::scoped_lock lock(mutex);
           missing.emplace_back(split, shard);
@@ -189,7 +186,7 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
     throw Error(ErrorKind::kExists, "another machine has finished the dataset", staging.root(),
                 "remove this directory if it holds nothing of another dataset");
   }
-  std::sort(missing.begin(), missing.end());
+  std::ranges::sort(missing);
   std::string names;
   for (std::size_t i = 0; i < missing.size() && i < 20; ++i) {
     const std::string& split = job.splits[missing[i].first].listing.split;
@@ -218,16 +215,14 @@ std::map<std::string, std::size_t> other_versions(const PackJob& job) {
 
 /// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
-  const auto fieldless = static_cast<std::size_t>(
-      std::count_if(rejects.begin(), rejects.end(),
-                    [](const Reject& reject) { return reject.code == Reason::kNoField; }));
+  const auto fieldless =
+      static_cast<std::size_t>(std::ranges::count(rejects, Reason::kNoField, &Reject::code));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
     return spelled(
         "give `optional_field_from=` instead of `field_from=` if not every image has the field, or "
         "add the missing files");
-  const auto outside = static_cast<std::size_t>(
-      std::count_if(rejects.begin(), rejects.end(),
-                    [](const Reject& reject) { return reject.code == Reason::kNoClassFolder; }));
+  const auto outside =
+      static_cast<std::size_t>(std::ranges::count(rejects, Reason::kNoClassFolder, &Reject::code));
   if (outside == 0 || 2 * outside < rejects.size()) return {};
   return spelled(
       "move the images that lie beside the class folders into them, leave those out with "
@@ -296,7 +291,7 @@ void refuse_cutting(const PackOptions& options) {
               "give `fit=letterbox`, or another image mode");
 }
 
-void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop) {
+void plan_job(PackJob& job, Progress& progress) {
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
   refuse_fields(job);
   job.keep_keys = job.source->ordered() && !job.options.reorder;
@@ -305,7 +300,7 @@ void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop) {
   select_options.seed = job.options.plan.seed;
   select_options.in_order = !job.options.plan.shuffle;
   if (select_options.jobs == 0) select_options.jobs = job.options.jobs;
-  job.selection = select(*job.source, job.listing, select_options, progress, stop);
+  job.selection = select(*job.source, job.listing, select_options, progress);
   job.splits.reserve(job.listing.splits.size());
   for (SplitListing& split : job.listing.splits) job.splits.emplace_back(split, job.options.plan);
   for (std::string& note : notes_on_shards(job)) job.listing.notes.push_back(std::move(note));
@@ -361,18 +356,17 @@ void account(PackReport& report, const PackJob& job) {
   report.accounting.skipped = report.skips.size();
 }
 
-PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress& progress,
-                   const std::stop_token& stop) {
+PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress& progress) {
   const PackOptions& options = job.options;
   PackReport report;
   report.estimate = estimate_bytes(job.splits, job.listing, options);
   progress.total_samples += samples_to_pack(job);
   if (options.finish) {
-    collect_shards(job, staging, progress, stop);
+    collect_shards(job, staging, progress);
   } else {
     if (options.check_space) check_space(needed_here(job, report.estimate), staging.root());
     const LivingNote note = note_of(job, staging);
-    pack_shards(job, staging, progress, stop);
+    pack_shards(job, staging, progress);
   }
   account(report, job);
   if (options.task) {
@@ -389,9 +383,9 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
   }
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
-    settle_rest(job, staging, stop);
+    settle_rest(job, staging);
     publish_splits(job.splits, job.listing, options, out, image_mode(*job.source, options), staging,
-                   *job.sink, stop, report);
+                   *job.sink, report);
   } else if (report.accounting.packed == 0) {
     staging.discard();
   } else {

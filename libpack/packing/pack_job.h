@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,13 +38,13 @@ void refuse_cutting(const PackOptions& options);
 
 /// Selects samples of the listing and plans the shards. Throws Error(kUsage) for fields that the
 /// format has no place for, and as select() does.
-void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop);
+void plan_job(PackJob& job, Progress& progress);
 
 /// Packs every shard that is `job`'s to pack, or with PackOptions::finish collects those that tasks
 /// have packed, and publishes the dataset unless the job is a task or too much was rejected. Throws
 /// as pack() does.
 PackReport run_job(PackJob& job, const std::filesystem::path& out, Staging& staging,
-                   Progress& progress, const std::stop_token& stop);
+                   Progress& progress);
 
 /// Fills in what the report says of listing, selection and shards.
 void account(PackReport& report, const PackJob& job);
@@ -68,6 +67,6 @@ PackPreview preview_of(const std::vector<SplitWork>& splits, const std::vector<s
 /// the images, too; `jobs` threads. Throws Error(kInterrupted).
 PackPreview::Targets preview_targets(const Source& source, const Listing& listing,
                                      const std::vector<SplitWork>& splits, int jobs,
-                                     const ImageLimits& limits, const std::stop_token& stop);
+                                     const ImageLimits& limits);
 
 }  // namespace packhorse

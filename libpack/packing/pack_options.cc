@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/text.h"
 #include "formats/format.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
@@ -10,13 +9,7 @@
 namespace packhorse {
 
 TaskShare TaskShare::parse(const std::string& text) {
-  TaskShare share;
-  const char* const end = text.data() + text.size();
-  const auto index = std::from_chars(text.data(), end, share.index);
-  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
-    const auto count = std::from_chars(index.ptr + 1, end, share.count);
-    if (count.ec == std::errc() && count.ptr == end && share.index < share.count) return share;
-  }
+  if (const auto share = parse_part<std::size_t>(text)) return {share->first, share->second};
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid task", {},
               "give I/N with 0 <= I < N, e.g. 0/8 to 7/8");
 }
@@ -24,11 +17,9 @@ TaskShare TaskShare::parse(const std::string& text) {
 int parse_zstd_level(const std::string& text) {
   constexpr int kUsual = 3;
   if (text == "zstd") return kUsual;
-  int level = 0;
   if (text.starts_with("zstd:")) {
-    const char* const end = text.data() + text.size();
-    const auto [stopped, code] = std::from_chars(text.data() + 5, end, level);
-    if (code == std::errc() && stopped == end && level >= 1 && level <= 19) return level;
+    const int level = parse_number<int>(text.substr(5)).value_or(0);
+    if (level >= 1 && level <= 19) return level;
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid compression", {},
               "give zstd, or zstd:1 to zstd:19");

@@ -81,12 +81,10 @@ struct Batch {
 
 class ShardPacker {
  public:
-  ShardPacker(const ShardJob& job, std::size_t shard, const Share& share, Progress& progress,
-              const std::stop_token& stop)
+  ShardPacker(const ShardJob& job, std::size_t shard, const Share& share, Progress& progress)
       : job_(job),
         share_(share),
         progress_(progress),
-        stop_(stop),
         preparer_(job.source, *share.listing, job.listing, job.options),
         index_(job.listing.stored_fields()) {
     outcome_.record = record_of(job, shard);
@@ -246,10 +244,10 @@ class ShardPacker {
   const ShardJob& job_;
   const Share& share_;
   Progress& progress_;
-  const std::stop_token& stop_;
-  std::size_t next_ = 0;       ///< of the share, as all that follow
-  std::size_t window_ = 0;     ///< where the next window is announced
-  std::size_t announced_ = 0;  ///< everything before this is announced
+  const std::stop_token stop_ = current_stop();  ///< for the threads of TBB
+  std::size_t next_ = 0;                         ///< of the share, as all that follow
+  std::size_t window_ = 0;                       ///< where the next window is announced
+  std::size_t announced_ = 0;                    ///< everything before this is announced
   const ItemPreparer preparer_;
   std::unique_ptr<ShardWriter> writer_;
   ShardIndexWriter index_;
@@ -307,16 +305,13 @@ fs::path data_path_of(const ShardJob& job, std::size_t shard) {
   return job.data / record_of(job, shard).file;
 }
 
-ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
-                        const std::stop_token& stop) {
-  const StopScope scope(stop);
+ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress) {
   const Share share(job, shard);
   const std::string inputs = fingerprint(job, share);
   ShardOutcome before = earlier(job, shard, inputs, progress);
   if (before.kept) return before;
   remove_tree(receipt_of(job, shard));
-  ShardOutcome made =
-      ShardPacker(job, shard, share, progress, stop).run(receipt_of(job, shard), inputs);
+  ShardOutcome made = ShardPacker(job, shard, share, progress).run(receipt_of(job, shard), inputs);
   made.other_version = std::move(before.other_version);
   return made;
 }

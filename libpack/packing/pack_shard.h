@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -73,8 +72,7 @@ struct ShardOutcome {
 /// Memory: `tokens` batches, each of 1 MiB of inputs or a single input, with what the transform
 /// makes of them; inputs beyond 8 MiB are held one at a time; about 150 bytes a sample for the
 /// index, and 48 and its name for the shard's part of the list.
-ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
-                        const std::stop_token& stop);
+ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress);
 
 /// Returns what an earlier run or another process made of the shard; nothing when it must be
 /// packed.

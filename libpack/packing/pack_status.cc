@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/paths.h"
 #include "base/scratch_file.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/version.h"
@@ -58,19 +59,15 @@ std::optional<std::uint64_t> bytes_in(const fs::path& receipt) try {
 /// The number of a shard, by the name of its receipt.
 std::optional<std::uint64_t> number_of(const fs::path& receipt) {
   const std::string name = receipt.stem().string();
-  const char* const end = name.data() + name.size();
-  std::uint64_t number = 0;
   const std::size_t dash = name.rfind('-');
   if (receipt.extension() != ".json" || dash == std::string::npos) return std::nullopt;
-  const auto [behind, error] = std::from_chars(name.data() + dash + 1, end, number);
-  return error == std::errc{} && behind == end ? std::optional(number) : std::nullopt;
+  return parse_number<std::uint64_t>(name.substr(dash + 1));
 }
 
 /// The finished shards of a split. A receipt that goes meanwhile is none.
 std::vector<DoneShard> done_in(const fs::path& receipts, std::uint64_t shards) {
   std::vector<DoneShard> done;
-  std::error_code code;
-  if (!fs::is_directory(receipts, code)) return done;
+  if (!is_folder(receipts)) return done;
   for (const fs::directory_entry& entry : entries_in(receipts)) {
     const fs::path& receipt = entry.path();
     const std::optional<std::uint64_t> shard = number_of(receipt);
@@ -140,8 +137,7 @@ class Status {
  private:
   void read_notes() {
     const fs::path folder = staging_ / TaskNote::kFolder;
-    std::error_code code;
-    if (fs::is_directory(folder, code)) {
+    if (is_folder(folder)) {
       for (const fs::directory_entry& entry : entries_in(folder)) {
         if (entry.path().extension() != ".json") continue;
         if (auto note = TaskNote::read(entry.path()))
@@ -149,11 +145,11 @@ class Status {
       }
     }
     if (notes_.empty())
-      throw Error(
-          ErrorKind::kNotFound,
-          fs::exists(staging_, code) ? "nobody packs here, or the source is still being listed"
-                                     : "nobody packs there: there is no staging directory",
-          staging_, "give the OUT of a `packhorse pack` that is running or was interrupted");
+      throw Error(ErrorKind::kNotFound,
+                  path_exists(staging_) ? "nobody packs here, or the source is still being listed"
+                                        : "nobody packs there: there is no staging directory",
+                  staging_,
+                  "give the OUT of a `packhorse pack` that is running or was interrupted");
     // Of several kinds of runs, the last to be heard of counts.
     std::ranges::sort(notes_, std::greater<>(), &Noted::sign);
     const std::uint64_t parts = count();

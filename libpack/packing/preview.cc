@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "codecs/image_header.h"
 #include "packhorse/base/error.h"
 #include "packing/pack_job.h"
@@ -38,7 +39,7 @@ PackPreview::Split split_of(const SplitWork& work, const std::vector<std::string
                            .shards = work.plan.shards(),
                            .classes_without = seen.size(),
                            .examples = {}};
-  std::fill(seen.begin(), seen.end(), false);
+  seen.assign(seen.size(), false);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     split.bytes += entries.size_of(i);
     const auto label = static_cast<std::size_t>(entries.label_of(i));
@@ -59,8 +60,8 @@ std::vector<std::size_t> shown_labels(const std::vector<std::uint64_t>& samples)
   std::vector<std::size_t> labels(samples.size());
   std::iota(labels.begin(), labels.end(), 0);
   if (labels.size() <= kAllClasses) return labels;
-  std::stable_sort(labels.begin(), labels.end(),
-                   [&](std::size_t a, std::size_t b) { return samples[a] > samples[b]; });
+  std::ranges::stable_sort(labels,
+                           [&](std::size_t a, std::size_t b) { return samples[a] > samples[b]; });
   labels.erase(labels.begin() + kAtEachEnd, labels.end() - kAtEachEnd);
   return labels;
 }
@@ -202,7 +203,7 @@ void add(PackPreview::Targets& all, const PackPreview::Targets& part) {
 
 PackPreview::Targets preview_targets(const Source& source, const Listing& listing,
                                      const std::vector<SplitWork>& splits, int jobs,
-                                     const ImageLimits& limits, const std::stop_token& stop) {
+                                     const ImageLimits& limits) {
   PackPreview::Targets all;
   all.notation = listing.made_targets->options().name();
   all.classes = listing.made_targets->target().classes;
@@ -213,8 +214,6 @@ PackPreview::Targets preview_targets(const Source& source, const Listing& listin
     const std::size_t n = work.listing.entries.size();
     run_parallel(jobs > 0 ? jobs : available_cpus(), (n + kAtOnce - 1) / kAtOnce,
                  [&](std::size_t part) {
-                   if (stop.stop_requested())
-                     throw Error(ErrorKind::kInterrupted, "stopped while looking at targets");
                    TargetsLook look(source, listing, work.listing, limits);
                    for (std::size_t i = part * kAtOnce; i < std::min(n, (part + 1) * kAtOnce); ++i)
                      look.at(i);
@@ -224,8 +223,7 @@ PackPreview::Targets preview_targets(const Source& source, const Listing& listin
                  });
   }
   // The example of a reason must not depend on the threads.
-  std::sort(problems.begin(), problems.end(),
-            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  std::ranges::sort(problems, {}, &Reject::path);
   all.rejected = problems.size();
   Reasons reasons;
   for (const Reject& problem : problems) reasons.add(problem);

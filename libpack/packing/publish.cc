@@ -8,7 +8,9 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/printable.h"
+#include "base/stop.h"
 #include "dataset/class_list.h"
 #include "dataset/shard_index.h"
 #include "formats/dataset_card.h"
@@ -26,8 +28,7 @@ std::vector<Reject> SplitWork::rejects() const {
   for (const ShardOutcome& outcome : outcomes) {
     all.insert(all.end(), outcome.rejects.begin(), outcome.rejects.end());
   }
-  std::sort(all.begin(), all.end(),
-            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  std::ranges::sort(all, {}, &Reject::path);
   return all;
 }
 
@@ -39,12 +40,11 @@ ShardSink::Splits shards_of(const std::vector<SplitWork>& splits) {
 }
 
 std::string rejects_text(const std::vector<Reject>& rejects) {
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
   for (const Reject& reject : rejects) {
     const nlohmann::ordered_json line = {{"path", without_secrets(reject.path)},
                                          {"reason", without_secrets(reject.reason)}};
-    text += line.dump(-1, ' ', false, kReplace) + "\n";
+    text += utf8_json(line) + "\n";
   }
   return text;
 }
@@ -167,7 +167,7 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const fs::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    ShardSink& sink, const std::stop_token& stop, PackReport& report) {
+                    ShardSink& sink, PackReport& report) {
   remove_stale(splits, staging);
   std::vector<CardPart> parts;
   for (const SplitWork& split : splits) {
@@ -180,8 +180,8 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   }
   seal(report, staging, parts);
   report.id = joint_id(report.splits);
-  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  sink.publish(staging, report.splits, shards_of(splits), stop);
+  obey_stop();
+  sink.publish(staging, report.splits, shards_of(splits));
   report.published = true;
 }
 

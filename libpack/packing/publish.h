@@ -45,6 +45,6 @@ std::string rejects_text(const std::vector<Reject>& rejects);
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const std::filesystem::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    ShardSink& sink, const std::stop_token& stop, PackReport& report);
+                    ShardSink& sink, PackReport& report);
 
 }  // namespace packhorse

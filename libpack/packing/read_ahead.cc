@@ -30,7 +30,7 @@ void ReadAhead::want(std::shared_ptr<const SplitListing> split, std::vector<std:
   window->split = std::move(split);
   window->entries = std::move(entries);
   const EntryTable& table = window->split->entries;
-  std::sort(window->entries.begin(), window->entries.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::sort(window->entries, [&](std::size_t a, std::size_t b) {
     return table.facts(a).locator < table.facts(b).locator;
   });
   const std::scoped_lock lock(mutex_);

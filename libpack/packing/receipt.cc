@@ -72,13 +72,13 @@ void write_receipt(const fs::path& receipt, const std::string& inputs,
                      {"images_without_objects", outcome.objects.images_without},
                      {"images_turned", outcome.objects.images_turned},
                      {"rejects", rejects}};
-  write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
+  write_file(receipt, as_bytes(utf8_json(json, 1)));
 }
 
 void settle_receipt(const fs::path& receipt) {
   Json json = parse_json<Json>(read_text(receipt), kReceiptLimits);
   json["may_change"] = false;
-  write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
+  write_file(receipt, as_bytes(utf8_json(json, 1)));
 }
 
 bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::path& data,

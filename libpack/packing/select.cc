@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "base/xxh3.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -103,15 +103,15 @@ std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, Contents& 
   for (const std::vector<ContentPlace>& places : contents.identical()) {
     std::vector<Identical> found;
     for (const ContentPlace place : places) found.emplace_back(works[place.split], place);
-    std::sort(found.begin(), found.end(),
-              [](const Identical& a, const Identical& b) { return a.stays_before(b); });
+    std::ranges::sort(found,
+                      [](const Identical& a, const Identical& b) { return a.stays_before(b); });
     groups.push_back(describe(found));
     for (std::size_t i = 1; drop && i < found.size(); ++i) {
       works[found[i].place.split].verdicts[found[i].place.entry] = Verdict::kDuplicate;
       groups.back().members[i].dropped = true;
     }
   }
-  std::sort(groups.begin(), groups.end(), [](const DuplicateGroup& a, const DuplicateGroup& b) {
+  std::ranges::sort(groups, [](const DuplicateGroup& a, const DuplicateGroup& b) {
     return a.members.front().path < b.members.front().path;
   });
   return groups;
@@ -206,8 +206,8 @@ void apply_limits(Work& work, std::size_t classes, const SelectOptions& options)
 
 /// The split, with the samples that were left out turned into skips.
 SplitListing finish(Work work) {
-  if (std::all_of(work.verdicts.begin(), work.verdicts.end(),
-                  [](Verdict verdict) { return verdict == Verdict::kKept; })) {
+  if (std::ranges::all_of(work.verdicts,
+                          [](Verdict verdict) { return verdict == Verdict::kKept; })) {
     return std::move(work.listing);
   }
   EntryTable kept(work.listing.entries.memory());
@@ -270,20 +270,11 @@ void refuse_second_split(const Listing& listing) {
 
 std::vector<unsigned> SelectOptions::parse_split(const std::string& text) {
   std::vector<unsigned> weights;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    unsigned weight = 0;
-    const auto [next, code] = std::from_chars(at, end, weight);
-    if (code != std::errc() || weight == 0 || weight > 1'000'000) break;
-    weights.push_back(weight);
-    if (next == end) {
-      if (weights.size() == 2 || weights.size() == 3) return weights;
-      break;
-    }
-    if (*next != ':' || next + 1 == end) break;
-    at = next + 1;
-  }
+  for (const std::string_view part : split_text(text, ':'))
+    weights.push_back(parse_number<unsigned>(part).value_or(0));
+  const auto is_weight = [](unsigned weight) { return weight > 0 && weight <= 1'000'000; };
+  if ((weights.size() == 2 || weights.size() == 3) && std::ranges::all_of(weights, is_weight))
+    return weights;
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid split", {},
               "give weights such as 90:10 (train, val) or 80:10:10 (train, val, test)");
 }
@@ -298,7 +289,7 @@ bool SelectOptions::empty() const {
 }
 
 Selection select(const Source& source, Listing& listing, const SelectOptions& options,
-                 Progress& progress, const std::stop_token& stop) {
+                 Progress& progress) {
   Selection selection;
   if (options.empty()) return selection;
   if (!options.split.empty()) refuse_second_split(listing);
@@ -313,8 +304,7 @@ Selection select(const Source& source, Listing& listing, const SelectOptions& op
   if (duplicates || !options.split.empty()) {
     const EntryMemory* memory =
         works.empty() ? nullptr : works.front().listing.entries.memory().get();
-    Contents contents(source, options.jobs, {duplicates, !options.split.empty()}, memory, progress,
-                      stop);
+    Contents contents(source, options.jobs, {duplicates, !options.split.empty()}, memory, progress);
     for (const Work& work : works) {
       contents.add(work.listing, [&](std::size_t i) { return work.kept(i); });
     }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +16,7 @@
 /// that is left out becomes a Skip with its rule, so seen = packed + rejected + skipped still
 /// holds.
 ///
-///     select(*source, listing, {.limit = 1000}, progress, stop);
+///     select(*source, listing, {.limit = 1000}, progress);
 namespace packhorse {
 
 inline constexpr std::array<std::pair<std::string_view, SelectOptions::Duplicates>, 2>
@@ -33,6 +32,6 @@ struct Selection {
 /// duplicates (files of equal size) and for a split (all files). Throws Error(kUsage) when a split
 /// is asked of a source that already has splits, Error(kInterrupted).
 Selection select(const Source& source, Listing& listing, const SelectOptions& options,
-                 Progress& progress, const std::stop_token& stop);
+                 Progress& progress);
 
 }  // namespace packhorse

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,19 +55,18 @@ class ShardSink {
   virtual std::size_t most_waiting() const = 0;
   /// Takes a finished shard over; one that may change is held back until settle(). Waits while as
   /// many as most_waiting() wait. Throws what an earlier one threw.
-  virtual void add(const Staging& staging, const Finished& shard, const std::stop_token& stop) = 0;
+  virtual void add(const Staging& staging, const Finished& shard) = 0;
   /// The shards that add() held back.
   virtual std::size_t held_back() const = 0;
   /// Takes over a shard that was held back, as it is now.
-  virtual void settle(const Staging& staging, const Finished& shard,
-                      const std::stop_token& stop) = 0;
+  virtual void settle(const Staging& staging, const Finished& shard) = 0;
   /// Waits until all are where they will stay. Throws what an earlier one threw.
   virtual void finish() = 0;
 
   /// Makes the sealed files in the staging directory the dataset, and removes that directory. An
   /// error after the last step says that the dataset is in place.
   virtual void publish(Staging& staging, const std::vector<PackedSplit>& splits,
-                       const Splits& shards, const std::stop_token& stop) = 0;
+                       const Splits& shards) = 0;
   /// Where another machine has published all splits: removes what tasks have left beside them. Says
   /// whether that is so.
   virtual bool clear_if_finished(const Splits& splits) = 0;

@@ -186,6 +186,9 @@ bool lies_inside(const fs::path& path, const fs::path& of) {
 }  // namespace
 
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
+  if (out.empty())
+    throw Error(ErrorKind::kUsage, "the target's path is empty", {},
+                "give the directory of the dataset");
   if (!source.empty() && lies_inside(out, source)) {
     throw Error(ErrorKind::kUsage, "the target is inside the source", out,
                 "choose a target outside it");

@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kRenewed{10};
 void TaskNote::write(const fs::path& file) const {
   const Json json = {{"task", task},     {"host", host},     {"pid", pid},
                      {"splits", splits}, {"shards", shards}, {"ended", ended}};
-  write_file(file, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
+  write_file(file, as_bytes(utf8_json(json, 1)));
 }
 
 std::optional<TaskNote> TaskNote::read(const fs::path& file) try {

@@ -47,13 +47,13 @@ class ShardUnpacker {
                 std::atomic<std::uint64_t>& bytes)
       : dataset_(dataset), out_(out), progress_(progress), files_(progress, bytes) {}
 
-  void run(std::size_t shard, const std::stop_token& stop) {
+  void run(std::size_t shard) {
     const auto held = dataset_.index(shard);
     const ShardIndex& index = *held;
     const std::uint64_t first = dataset_.manifest().shards[shard].first_sample;
     std::vector<std::byte> field_bytes;
     for (std::size_t row = 0; row < index.size(); ++row) {
-      if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      obey_stop();
       const std::string key(index.key(row));
       const fs::path path = out_ / unpacked_path(dataset_, shard, row);
       files_.write_image(dataset_, first + row, image_file_path(path, index.image(row)), key);
@@ -74,8 +74,7 @@ class ShardUnpacker {
 
 /// Writes the files of each dataset below `out`.
 UnpackReport unpack_as_folder(const std::vector<fs::path>& datasets, bool splits,
-                              const fs::path& out, Progress& progress,
-                              const std::stop_token& stop) {
+                              const fs::path& out, Progress& progress) {
   UnpackReport report;
   for (const fs::path& path : datasets) {
     const PackedDataset opened(path);
@@ -84,7 +83,7 @@ UnpackReport unpack_as_folder(const std::vector<fs::path>& datasets, bool splits
     for (const std::string& name : opened.classes()) make_class_folder(target, name, path);
     std::atomic<std::uint64_t> bytes{0};
     run_parallel(available_cpus(), opened.shards(), [&](std::size_t shard) {
-      ShardUnpacker(opened, target, progress, bytes).run(shard, stop);
+      ShardUnpacker(opened, target, progress, bytes).run(shard);
     });
     report.samples += opened.size();
     report.bytes += bytes;
@@ -114,8 +113,8 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
     remove_tree(data);  // left by an unpack that was killed
     make_directories(data);
     const UniqueFd file_system = open_for_reading(data);
-    report = as == UnpackAs::kFolder ? unpack_as_folder(paths, splits, data, *progress, stop)
-                                     : unpack_as_notation(paths, splits, data, as, *progress, stop);
+    report = as == UnpackAs::kFolder ? unpack_as_folder(paths, splits, data, *progress)
+                                     : unpack_as_notation(paths, splits, data, as, *progress);
     sync_filesystem(file_system.get(), data);
     staging.publish(false);
   } catch (...) {

@@ -12,7 +12,7 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 bool leaves_folder(const fs::path& path) {
-  return path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  return path.is_absolute() || std::ranges::find(path, "..") != path.end();
 }
 
 fs::path unpacked_path(const PackedDataset& dataset, std::size_t shard, std::size_t row) {

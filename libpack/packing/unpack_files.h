@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,6 @@ class FileUnpacker {
 /// Writes datasets, whose names are their splits if there are several or `splits` is set, into the
 /// folder `out` as a data set in a notation.
 UnpackReport unpack_as_notation(const std::vector<std::filesystem::path>& datasets, bool splits,
-                                const std::filesystem::path& out, UnpackAs as, Progress& progress,
-                                const std::stop_token& stop);
+                                const std::filesystem::path& out, UnpackAs as, Progress& progress);
 
 }  // namespace packhorse

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -23,13 +24,12 @@ class NotedSource {
  public:
   explicit NotedSource(const fs::path& path) : dataset_(path) {
     const Manifest& manifest = dataset_.manifest();
-    const auto found = std::find_if(manifest.targets.begin(), manifest.targets.end(),
-                                    [](const TargetRecord& t) { return t.kind == "objects"; });
+    const auto found = std::ranges::find(manifest.targets, "objects", &TargetRecord::kind);
     if (found != manifest.targets.end()) target_ = *found;
     field_ = place_of(target_.name);
     if (field_ == kNoField)
-      throw Error(ErrorKind::kUsage, "the dataset has no objects, which a notation would say", path,
-                  "unpack it as a folder, or pack it with `targets=`");
+      throw Error(ErrorKind::kUsage, "the dataset has no objects to write", path,
+                  "unpack it as a folder, or pack the source with `targets=`");
     text_ = place_of(target_.text);
     told_by_text_ = target_.text == "json" && text_ != kNoField;
     for (std::size_t shard = 0; told_by_text_ && shard < dataset_.shards(); ++shard) {
@@ -83,7 +83,7 @@ class NotedSource {
  private:
   static constexpr std::size_t kNoField = ~std::size_t{0};
   std::size_t place_of(const std::string& name) const {
-    const auto found = std::find(dataset_.fields().begin(), dataset_.fields().end(), name);
+    const auto found = std::ranges::find(dataset_.fields(), name);
     return found == dataset_.fields().end()
                ? kNoField
                : static_cast<std::size_t>(found - dataset_.fields().begin());
@@ -99,8 +99,8 @@ class NotedSource {
 class NotationUnpacker {
  public:
   NotationUnpacker(const NotedSource& source, NotationWriter& writer, const fs::path& out,
-                   Progress& progress, const std::stop_token& stop)
-      : source_(source), writer_(writer), out_(out), progress_(progress), stop_(stop) {}
+                   Progress& progress)
+      : source_(source), writer_(writer), out_(out), progress_(progress) {}
 
   void run(UnpackReport& report) {
     const PackedDataset& dataset = source_.dataset();
@@ -122,7 +122,7 @@ class NotationUnpacker {
     const PackedDataset& dataset = source_.dataset();
     std::vector<std::byte> text_buffer, objects_buffer;
     for (std::size_t row = 0; row < dataset.index(shard)->size(); ++row) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      obey_stop();
       const std::uint64_t number = dataset.manifest().shards[shard].first_sample + row;
       const std::string key(dataset.index(shard)->key(row));
       const fs::path path = unpacked_path(dataset, shard, row);
@@ -165,7 +165,6 @@ class NotationUnpacker {
   NotationWriter& writer_;
   const fs::path& out_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::atomic<std::uint64_t> bytes_{0};
   std::uint64_t objects_ = 0;
   std::mutex mutex_;
@@ -182,8 +181,7 @@ void refuse_different(const NotedSource& a, const NotedSource& b) {
 }  // namespace
 
 UnpackReport unpack_as_notation(const std::vector<fs::path>& datasets, bool splits,
-                                const fs::path& out, UnpackAs as, Progress& progress,
-                                const std::stop_token& stop) {
+                                const fs::path& out, UnpackAs as, Progress& progress) {
   std::vector<std::unique_ptr<NotedSource>> sources;
   std::vector<std::string> names;
   for (const fs::path& path : datasets) {
@@ -197,7 +195,7 @@ UnpackReport unpack_as_notation(const std::vector<fs::path>& datasets, bool spli
     const NotedSource& source = *sources[i];
     const auto writer =
         make_notation_writer(as, {names[i], source.target(), out, source.told_by_text()});
-    NotationUnpacker(source, *writer, out, progress, stop).run(report);
+    NotationUnpacker(source, *writer, out, progress).run(report);
   }
   if (as == UnpackAs::kYolo) {
     const std::string text = yolo_data(names, sources.front()->target());

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/printable.h"
 
 namespace packhorse {
@@ -17,7 +18,7 @@ void hide_secrets(ReportJson& json) {
 }
 
 std::string text_of(const ReportJson& json, int indent) {
-  return printable_json(json.dump(indent, ' ', false, ReportJson::error_handler_t::replace)) + "\n";
+  return printable_json(utf8_json(json, indent)) + "\n";
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -102,12 +101,11 @@ std::string advice_for(const VerifyReport& report);
 /// findings and notes begin with the split. Throws as verify() does.
 VerifyReport verify_all(const std::filesystem::path& path,
                         const std::vector<std::filesystem::path>& paths,
-                        const VerifyOptions& options, Progress* progress, std::stop_token stop);
+                        const VerifyOptions& options, Progress* progress);
 
 /// Compares as compare_with_source() does, but a dataset too damaged to compare is a finding.
 AgainstReport compare_or_say_why_not(const std::vector<std::filesystem::path>& datasets,
                                      const std::filesystem::path& source,
-                                     const PackOptions& options, Progress* progress,
-                                     std::stop_token stop);
+                                     const PackOptions& options, Progress* progress);
 
 }  // namespace packhorse

@@ -76,7 +76,7 @@ constexpr std::array kTroubles = {
 };
 
 bool is_among(const VerifyReport& report, const Trouble& trouble) {
-  return std::any_of(report.findings.begin(), report.findings.end(), trouble.is_it);
+  return std::ranges::any_of(report.findings, trouble.is_it);
 }
 
 }  // namespace
@@ -127,10 +127,10 @@ std::string advice_for(const VerifyReport& report) {
 }
 
 VerifyReport verify_all(const fs::path& path, const std::vector<fs::path>& paths,
-                        const VerifyOptions& options, Progress* progress, std::stop_token stop) {
+                        const VerifyOptions& options, Progress* progress) {
   VerifyReport all;
   for (const fs::path& one : paths) {
-    VerifyReport report = verify(one, options, progress, stop);
+    VerifyReport report = verify(one, options, progress);
     const bool split = one != path;
     for (Finding& finding : report.findings) {
       if (split) finding.shard = (one.filename() / finding.shard).string();
@@ -149,9 +149,8 @@ VerifyReport verify_all(const fs::path& path, const std::vector<fs::path>& paths
 }
 
 AgainstReport compare_or_say_why_not(const std::vector<fs::path>& datasets, const fs::path& source,
-                                     const PackOptions& options, Progress* progress,
-                                     std::stop_token stop) try {
-  return compare_with_source(datasets, source, options, progress, std::move(stop));
+                                     const PackOptions& options, Progress* progress) try {
+  return compare_with_source(datasets, source, options, progress);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kCorrupt) throw;
   const std::string why = spelled(error.what());

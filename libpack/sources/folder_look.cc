@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "base/directory_look.h"
+#include "base/paths.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 

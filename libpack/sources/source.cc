@@ -7,6 +7,8 @@
 #include "annotations/sample_targets.h"
 #include "base/choices.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/paths.h"
 #include "labels/label_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -67,17 +69,15 @@ namespace {
 /// The kind of source that the options imply; empty when they imply none.
 std::string_view kind_by_options(const fs::path& path, const ListOptions& options,
                                  FolderLook& look) {
-  std::error_code code;
   if (options.split_folders && !options.split_folders->empty() && is_shard_folder(path, look))
     return kFolderSource.name;
-  if (!options.labels.empty() && fs::is_regular_file(path, code) &&
-      !ListFile::has_list_name(path) && webdataset::holds_bare_images(path)) {
+  if (!options.labels.empty() && is_file(path) && !ListFile::has_list_name(path) &&
+      webdataset::holds_bare_images(path)) {
     return kArchiveSource.name;
   }
   const FieldChoice& fields = options.fields;
   const bool places = !fields.places.empty() || (fields.names && !fields.names->empty());
-  if (options.targets.notation == TargetOptions::Notation::kVoc && !places &&
-      fs::is_directory(path, code))
+  if (options.targets.notation == TargetOptions::Notation::kVoc && !places && is_folder(path))
     return kVocSource.name;
   return {};
 }
@@ -93,15 +93,52 @@ bool is_voc(const TargetOptions& targets) {
   return targets.notation == TargetOptions::Notation::kVoc;
 }
 
+/// A path without its last extension.
+std::string_view stem_of(std::string_view path) {
+  const std::size_t name = path.size() - naming::last_name(path).size();
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos || dot <= name ? path : path.substr(0, dot);
+}
+
+/// Refuses images that would share a file of annotations, 1.xml of 1.jpg and 1.png: it is about one
+/// of them, and the other may be its mask.
+void refuse_shared_annotations(const Listing& listing, const TargetOptions& targets,
+                               const std::vector<std::string>& excluded) {
+  if (targets.notation != TargetOptions::Notation::kVoc &&
+      targets.notation != TargetOptions::Notation::kYolo)
+    return;
+  for (const SplitListing& split : listing.splits) {
+    const auto path_of = [&](std::size_t i) {  // which globs are matched against
+      return naming::join(split.split, split.entries.path_of(i));
+    };
+    std::vector<std::pair<std::uint64_t, std::size_t>> stems;
+    for (std::size_t i = 0; i < split.entries.size(); ++i) {
+      const std::string path = path_of(i);
+      if (split.entries.facts(i).fields != 0 && !matches_any(excluded, path))
+        stems.emplace_back(xxh3(as_bytes(stem_of(path))), i);
+    }
+    std::ranges::sort(stems);
+    const auto same = std::ranges::adjacent_find(stems, {}, [](auto& one) { return one.first; });
+    if (same == stems.end()) continue;
+    throw Error(ErrorKind::kUsage,
+                "two images would get the same annotations: " +
+                    naming::quoted({path_of(same->second), path_of(std::next(same)->second)}),
+                {}, "leave one of them out: `exclude=GLOB`");
+  }
+}
+
+/// Whether there are targets beside objects whose classes may be given.
+bool names_other_classes(const TargetOptions& given) {
+  return given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
+}
+
 /// Refuses classes of objects that people cannot tell apart, unless --target-classes lists them.
 void check_classes(const SampleTargets& objects, const TargetOptions& given) {
   const std::vector<std::string> classes = objects.target().classes;
   if (std::ranges::find(classes, "") != classes.end())
     throw Error(ErrorKind::kUsage, "a class of the objects has an empty name", {},
                 "name it in the annotations");
-  const bool of_masks =
-      given.has(ExtraTarget::Kind::kMask) || given.has(ExtraTarget::Kind::kClasses);
-  if (!given.classes.empty() && (given.names_object_classes() || !of_masks)) {
+  if (!given.classes.empty() && (given.names_object_classes() || !names_other_classes(given))) {
     if (given.classes == classes) return;
     throw Error(ErrorKind::kUsage,
                 "the annotations name the classes of their objects themselves, and "
@@ -124,7 +161,7 @@ void check_classes(const SampleTargets& objects, const TargetOptions& given) {
 /// all of them.
 std::shared_ptr<SampleTargets> open_objects(TargetOptions targets, const Source& source,
                                             const ListOptions& options, Listing& listing) {
-  if (is_voc(targets)) look_at_voc(source, listing, options.stop, targets);
+  if (is_voc(targets)) look_at_voc(source, listing, targets);
   auto objects = std::make_shared<SampleTargets>(std::move(targets));
   check_classes(*objects, options.targets);
   return objects;
@@ -149,9 +186,9 @@ void attach(const Extras& extras, const TargetOptions& wanted, Listing& listing)
 void keep_targets(const Source& source, Listing& listing) {
   for (const TargetRecord& target : source.targets()) {
     const auto& fields = listing.fields;
-    if (std::find(fields.begin(), fields.end(), target.name) == fields.end()) continue;
+    if (std::ranges::find(fields, target.name) == fields.end()) continue;
     const auto same = [&](const TargetRecord& other) { return other.kind == target.kind; };
-    const auto given = std::find_if(listing.targets.begin(), listing.targets.end(), same);
+    const auto given = std::ranges::find_if(listing.targets, same);
     if (given == listing.targets.end()) {
       listing.targets.push_back(target);
     } else if (given->name != target.name) {
@@ -168,7 +205,8 @@ bool say_classes(const TargetOptions& wanted) {
   return wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
 }
 
-/// Lists a source that knows itself which objects are in its images.
+/// Lists a source that knows itself which objects are in its images. Classes that are given without
+/// `targets=` are those of these objects.
 Listing list_with_own_targets(Source& source, const ListOptions& options) {
   const TargetOptions& given = options.targets;
   const bool fits = !given.has_objects() ||
@@ -182,7 +220,12 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
     if (!given.has(own.kind)) wanted.extras.push_back(own);
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
-  attach(open_objects(source.own_targets(), source, options, listing), listing);
+  TargetOptions own = source.own_targets();
+  refuse_shared_annotations(listing, own, options.exclude);
+  if (own.classes.empty() && own.names_object_classes() &&
+      (given.has_objects() || !names_other_classes(given)))
+    own.classes = given.classes;
+  attach(open_objects(std::move(own), source, options, listing), listing);
   attach(extras, wanted, listing);
   return listing;
 }
@@ -208,15 +251,13 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
                   path, "leave out `source_kind=`");
     return with_kind(yolo::open(path, *data), kYoloSource.name);
   }
-  std::error_code code;
-  if (!fs::exists(path, code) && !is_shard_pattern(path)) {
+  if (!path_exists(path) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
   FolderLook look;
   const std::string_view by_options = named.empty() ? kind_by_options(path, options, look) : named;
   const std::string_view wanted =
       by_options.empty() ? annotated_kind(path, options, look) : by_options;
-  std::string kinds;
   std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {
     // A folder is a source whatever it holds, so what holds none that can be read is told before.
@@ -230,7 +271,6 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
             "leave it out, or give `source_kind=webdataset`");
       return with_kind(kind.open(path), kind.name);
     }
-    kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
     names.emplace_back(kind.name);
   }
   if (!wanted.empty()) {
@@ -239,12 +279,21 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   }
   const std::string adopted = advice_to_adopt(path);
   throw Error(ErrorKind::kUnsupported, "packhorse cannot read the source", path,
-              adopted.empty() ? "give one of these: " + kinds : adopted);
+              adopted.empty() ? "give a folder of images, an archive, a list (.csv, .tsv, .jsonl), "
+                                "shards, arrays (.npy, .npz), a data.yaml or a packed dataset "
+                                "(docs/sources.md)"
+                              : adopted);
 }
 
 Listing list_source(Source& source, const ListOptions& options) {
   const TargetOptions::Notation own = source.own_targets().notation;
   if (own != TargetOptions::Notation::kNone) return list_with_own_targets(source, options);
+  if (const TargetOptions& given = options.targets;
+      !given.has_objects() && !given.classes.empty() && !names_other_classes(given))
+    throw Error(ErrorKind::kUsage,
+                "`target_classes=` names the classes of objects, and the source comes without "
+                "annotations of objects",
+                {}, "leave it out, or say where the annotations are: `targets=`");
   if (options.targets.empty()) {
     Listing listing = source.list(options);
     keep_targets(source, listing);
@@ -262,6 +311,7 @@ Listing list_source(Source& source, const ListOptions& options) {
   }
   const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
+  if (source.folders_are_classes()) refuse_shared_annotations(listing, wanted, options.exclude);
   if (is_voc(wanted)) objects = open_objects(wanted, source, options, listing);
   if (objects) attach(std::move(objects), listing);
   attach(extras, wanted, listing);

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "archive/archive_scan.h"
-#include "base/ascii.h"
-#include "base/directory_look.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/image_header.h"
 #include "formats/foreign_shard.h"
 #include "listing/names.h"
@@ -87,8 +87,7 @@ bool is_tfrecord(const Head& head) {
 }
 
 bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view one) { return name.ends_with(one); });
+  return std::ranges::any_of(endings, [&](std::string_view one) { return name.ends_with(one); });
 }
 
 bool contains(std::string_view name, std::string_view part) {
@@ -198,15 +197,15 @@ struct Verdict {
 Verdict judge(const fs::path& file) {
   const std::string name = lower_case(file.filename().native());
   if (naming::has_any_image_name(name)) return {nullptr, true};
-  const auto named = std::find_if(kUnread.begin(), kUnread.end(),
-                                  [&](const Unread& kind) { return kind.named(name); });
+  const auto named =
+      std::ranges::find_if(kUnread, [&](const Unread& kind) { return kind.named(name); });
   if (named != kUnread.end()) return {&*named, false};
   if (has_archive_name(name)) return {nullptr, true};
   const Head head = head_of(file);
   if (sniff_image(head.known()) != ImageKind::kUnknown || !unsupported_kind(head.known()).empty())
     return {nullptr, true};
-  const auto begun = std::find_if(kUnread.begin(), kUnread.end(),
-                                  [&](const Unread& kind) { return kind.begins(head); });
+  const auto begun =
+      std::ranges::find_if(kUnread, [&](const Unread& kind) { return kind.begins(head); });
   return {begun != kUnread.end() ? &*begun : nullptr, false};
 }
 
@@ -262,10 +261,9 @@ class UnreadLook {
 };
 
 Found find_unread(const fs::path& path, FolderLook& look) {
-  std::error_code code;
   try {
-    if (fs::is_regular_file(path, code)) return {judge(path).unread, path};
-    if (fs::is_directory(path, code)) return UnreadLook(look).through(path);
+    if (is_file(path)) return {judge(path).unread, path};
+    if (is_folder(path)) return UnreadLook(look).through(path);
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): who reads the folder says so
   }
   return {};
@@ -293,20 +291,18 @@ namespace {
 
 bool is_foreign_shard(const fs::path& path) {
   const auto formats = foreign_formats();
-  return std::any_of(formats.begin(), formats.end(),
-                     [&](const ForeignFormat* format) { return format->find(path).has_value(); });
+  return std::ranges::any_of(
+      formats, [&](const ForeignFormat* format) { return format->find(path).has_value(); });
 }
 
 }  // namespace
 
 std::string advice_to_adopt(const fs::path& path) {
-  std::error_code code;
   bool found = is_foreign_shard(path);
-  if (!found && fs::is_directory(path, code)) {
+  if (!found && is_folder(path)) {
     const auto entries = entries_in(path);
-    found = std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
-      return is_foreign_shard(entry.path());
-    });
+    found = std::ranges::any_of(
+        entries, [](const fs::directory_entry& entry) { return is_foreign_shard(entry.path()); });
   }
   if (!found) return {};
   return "it holds shards of another writer: `packhorse index " + printable(path.native()) +

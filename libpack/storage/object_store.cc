@@ -53,9 +53,7 @@ std::vector<std::string> ObjectStore::folders(std::size_t) {
               "name the objects, or use an s3 URL");
 }
 
-bool ObjectStore::write(const ObjectWrite& write, const std::stop_token&) {
-  refuse_changes(place().below(write.name));
-}
+bool ObjectStore::write(const ObjectWrite& write) { refuse_changes(place().below(write.name)); }
 
 void ObjectStore::end_uploads(const std::vector<std::string>&) {}
 

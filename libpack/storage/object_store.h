@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,7 +78,7 @@ class ObjectStore {
   /// Stores an object, whole or not at all, and never in the place of another: returns false when
   /// the storage has one of this name, whatever it holds. Large ones go in parts, several at a
   /// time. Throws Error(kUnsupported) where nothing can be stored (http), and Error(kInterrupted).
-  virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
+  virtual bool write(const ObjectWrite& write);
   /// Ends unfinished uploads in parts under these names: of killed processes, or after a lost
   /// answer. Such parts cost money and are invisible. Call it when the objects are there: a process
   /// that is still storing one of them gets an error. If the storage cannot list unfinished

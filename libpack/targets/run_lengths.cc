@@ -69,7 +69,7 @@ class BoundaryCrossings {
   /// Their places in the mask as it is read, ascending, with the end of the mask.
   std::vector<std::uint64_t> places() && {
     places_.push_back(size_.pixels());
-    std::sort(places_.begin(), places_.end());
+    std::ranges::sort(places_);
     return std::move(places_);
   }
 
@@ -250,7 +250,7 @@ RunLengths subtract_mask(std::span<const std::uint32_t> from, std::span<const st
 }
 
 void draw_mask(std::span<const std::uint32_t> counts, MaskSize size, std::span<std::uint8_t> mask) {
-  std::fill(mask.begin(), mask.end(), std::uint8_t{0});
+  std::ranges::fill(mask, std::uint8_t{0});
   std::uint64_t at = 0;
   for_each_run(counts, [&](bool inside, std::uint32_t length) {
     for (std::uint64_t i = at; inside && i < at + length; ++i)

@@ -147,7 +147,7 @@ class Raw final : public Transform {
         open_colours(input, info, {.eighths = decode_eighths(info, least_width, least_height)});
     thread_local Plane square, turned;
     square.reset(options_.size, options_.size, source->channels);
-    std::fill(square.samples.begin(), square.samples.end(), std::uint8_t{0});  // black margins
+    std::ranges::fill(square.samples, std::uint8_t{0});  // black margins
     std::uint8_t* first_pixel = square.row(to.y) + std::ptrdiff_t{to.x} * source->channels;
     if (to.ratio >= 1) {
       shrink(*source, info, to, square, first_pixel);

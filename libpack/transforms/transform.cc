@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <sstream>
 
 #include "base/choices.h"
 #include "base/option.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -39,15 +39,15 @@ std::string number_text(const TransformOptions& options) {
 }
 
 template <int TransformOptions::*kMember>
-bool parse_number(TransformOptions& options, std::string_view text) {
-  const char* const end = text.data() + text.size();
-  const auto [stopped, code] = std::from_chars(text.data(), end, options.*kMember);
-  return code == std::errc() && stopped == end;
+bool read_number(TransformOptions& options, std::string_view text) {
+  const auto number = parse_number<int>(text);
+  if (number) options.*kMember = *number;
+  return number.has_value();
 }
 
 template <int TransformOptions::*kMember>
 constexpr Setting number(std::string_view name) {
-  return {name, number_text<kMember>, parse_number<kMember>};
+  return {name, number_text<kMember>, read_number<kMember>};
 }
 
 /// One of `names`, pairs of a name and a value.

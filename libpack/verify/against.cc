@@ -43,8 +43,7 @@ struct TargetChange {
 };
 
 const TargetRecord* find(const std::vector<TargetRecord>& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -124,7 +123,7 @@ std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
   const auto is_named = [](const FileRecord& file) { return file.file == kRejectsName; };
   std::error_code code;
   const bool there = dataset.directory().remote()
-                         ? std::any_of(files.begin(), files.end(), is_named)
+                         ? std::ranges::any_of(files, is_named)
                          : fs::exists(fs::symlink_status(dataset.path() / kRejectsName, code));
   if (!there) return rejects;
   const std::string text = dataset.directory().read_text(std::string(kRejectsName));
@@ -177,13 +176,12 @@ class Comparison {
  public:
   /// `prefix` precedes the names of files and inputs.
   Comparison(const fs::path& path, std::string prefix, Replay& replay, const fs::path& source,
-             Progress& progress, const std::stop_token& stop)
+             Progress& progress)
       : dataset_(path),
         prefix_(std::move(prefix)),
         replay_(replay),
         split_(split_of(replay, dataset_.manifest(), source)),
         progress_(progress),
-        stop_(stop),
         seen_(dataset_.size()),
         rejects_(rejects_of(dataset_)),
         preparer_(*replay.source, split_, replay.listing, replay.options) {
@@ -199,7 +197,6 @@ class Comparison {
     const int jobs = replay_.options.jobs > 0 ? replay_.options.jobs : available_cpus();
     ReadAhead read_ahead(*replay_.source);
     run_batches(jobs, n, kBatch, [&](std::size_t begin, std::size_t end) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
       if (begin % kWindow == 0) announce(read_ahead, begin);
       thread_local PackItem item;
       for (std::size_t i = begin; i < end; ++i) {
@@ -212,7 +209,7 @@ class Comparison {
     find_extra();
     compare_classes();
     compare_targets();
-    std::sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+    std::ranges::sort(findings_, [](const Finding& a, const Finding& b) {
       return std::tie(a.path, a.kind, a.detail) < std::tie(b.path, b.kind, b.detail);
     });
     std::move(findings_.begin(), findings_.end(), std::back_inserter(report.findings));
@@ -297,7 +294,7 @@ class Comparison {
     const std::vector<std::string> theirs = replay_.listing.stored_fields();
     std::vector<std::string> differ;
     for (std::size_t f = 0; f < theirs.size(); ++f) {
-      const auto ours = std::find(index.fields().begin(), index.fields().end(), theirs[f]);
+      const auto ours = std::ranges::find(index.fields(), theirs[f]);
       const auto place = static_cast<std::size_t>(ours - index.fields().begin());
       const bool is_here = ours != index.fields().end() && index.has_field(row, place);
       const bool is_there = has_field(item, theirs[f]);
@@ -305,8 +302,7 @@ class Comparison {
         differ.push_back(theirs[f]);
     }
     for (std::size_t f = 0; f < index.fields().size(); ++f) {
-      const bool listed =
-          std::find(theirs.begin(), theirs.end(), index.fields()[f]) != theirs.end();
+      const bool listed = std::ranges::find(theirs, index.fields()[f]) != theirs.end();
       if (!listed && index.has_field(row, f)) differ.push_back(index.fields()[f]);
     }
     for (const std::string& name : differ) {
@@ -316,8 +312,7 @@ class Comparison {
   }
 
   static bool has_field(const PackItem& item, const std::string& name) {
-    return std::any_of(item.fields.begin(), item.fields.end(),
-                       [&](const Field& field) { return field.name == name; });
+    return std::ranges::any_of(item.fields, [&](const Field& field) { return field.name == name; });
   }
 
   /// Compares classes by name, since the source may have new classes.
@@ -393,7 +388,6 @@ class Comparison {
   const Replay& replay_;
   const SplitListing& split_;
   Progress& progress_;
-  const std::stop_token& stop_;
   std::optional<SamplesByPath> samples_;  ///< while it runs
   std::vector<std::atomic<std::uint8_t>> seen_;
   const std::map<std::string, std::string> rejects_;
@@ -414,9 +408,8 @@ void find_missing_splits(const Replay& replay,
                          const std::vector<std::unique_ptr<Comparison>>& comparisons,
                          AgainstReport& report) {
   for (const SplitListing& split : replay.listing.splits) {
-    const bool known =
-        std::any_of(comparisons.begin(), comparisons.end(),
-                    [&](const auto& comparison) { return &comparison->split() == &split; });
+    const bool known = std::ranges::any_of(
+        comparisons, [&](const auto& comparison) { return &comparison->split() == &split; });
     if (known || split.entries.size() == 0) continue;
     if (comparisons.size() == 1) {
       report.notes.push_back("the source's split '" + split.split + "' was not compared");
@@ -448,12 +441,11 @@ AgainstReport compare_with_source(const std::vector<fs::path>& datasets, const f
     throw Error(ErrorKind::kUsage, "the splits were packed with different options", path,
                 "compare them one by one");
   }
-  Replay again = replay(first.manifest(), first.classes(), source, options, *progress, stop);
+  Replay again = replay(first.manifest(), first.classes(), source, options, *progress);
   std::vector<std::unique_ptr<Comparison>> comparisons;
   for (const fs::path& path : datasets) {
     const std::string prefix = datasets.size() > 1 ? path.filename().string() + "/" : "";
-    comparisons.push_back(
-        std::make_unique<Comparison>(path, prefix, again, source, *progress, stop));
+    comparisons.push_back(std::make_unique<Comparison>(path, prefix, again, source, *progress));
   }
   AgainstReport report;
   for (const auto& comparison : comparisons) comparison->run(report);

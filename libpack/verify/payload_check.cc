@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/stop.h"
 #include "base/xxh3.h"
 #include "base/zstd_frame.h"
 #include "dataset/shard_index.h"
@@ -47,9 +48,8 @@ class RangeHasher {
  public:
   explicit RangeHasher(const ShardIndex& index) : index_(index) {
     for (std::size_t row = 0; row < index.size(); ++row) append_pieces(index, row, pieces_);
-    std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
-      return a.range.offset < b.range.offset;
-    });
+    std::ranges::stable_sort(
+        pieces_, [](const Piece& a, const Piece& b) { return a.range.offset < b.range.offset; });
     XXH3_64bits_reset(&state_);
   }
 
@@ -66,8 +66,7 @@ class RangeHasher {
   }
 
   std::vector<DamagedPiece> damage() {
-    std::stable_sort(damage_.begin(), damage_.end(),
-                     [](const DamagedPiece& a, const DamagedPiece& b) { return a.row < b.row; });
+    std::ranges::stable_sort(damage_, {}, &DamagedPiece::row);
     return std::move(damage_);
   }
 
@@ -82,13 +81,13 @@ class RangeHasher {
 /// Reads a file from front to back, so that its SHA-256 is known at the end.
 class Pass {
  public:
-  Pass(int fd, const std::filesystem::path& path, Progress& progress, const std::stop_token& stop)
-      : path_(path), fd_(fd), progress_(progress), stop_(stop) {}
+  Pass(int fd, const std::filesystem::path& path, Progress& progress)
+      : path_(path), fd_(fd), progress_(progress) {}
 
   std::uint64_t position() const { return position_; }
 
   void read(std::span<std::byte> out) {
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     read_exactly(fd_, position_, out, path_);
     whole_.update(out);
     position_ += out.size();
@@ -112,7 +111,6 @@ class Pass {
   const std::filesystem::path& path_;
   int fd_;
   Progress& progress_;
-  const std::stop_token& stop_;
   Sha256 whole_;
   std::vector<std::byte> buffer_;
   std::uint64_t position_ = 0;
@@ -156,8 +154,8 @@ std::vector<DamagedPiece> check_frames(const ShardIndex& index, Pass& pass) {
 }  // namespace
 
 ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint64_t bytes,
-                       const ShardIndex* index, Progress& progress, const std::stop_token& stop) {
-  Pass pass(fd, data_file, progress, stop);
+                       const ShardIndex* index, Progress& progress) {
+  Pass pass(fd, data_file, progress);
   ShardBytes result;
   if (index != nullptr && index->compressed()) {
     result.damage = check_frames(*index, pass);
@@ -175,7 +173,7 @@ ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint
 
 std::vector<DamagedPiece> check_rows(int fd, const std::filesystem::path& data_file,
                                      const ShardIndex& index, std::size_t first, std::size_t rows,
-                                     Progress& progress, const std::stop_token& stop) {
+                                     Progress& progress) {
   std::vector<DamagedPiece> damage;
   std::vector<std::byte> bytes, content;
   std::vector<Piece> pieces;
@@ -185,7 +183,7 @@ std::vector<DamagedPiece> check_rows(int fd, const std::filesystem::path& data_f
     progress.bytes += range.length;
   };
   for (std::size_t row = first; row < first + rows; ++row) {
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     if (index.compressed()) {
       read(index.frame(row).stored);
       check_frame(index, row, bytes, content, damage);

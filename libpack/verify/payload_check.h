@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,12 +27,12 @@ struct ShardBytes {
 /// every image and field. Counts the bytes read in `progress`. Throws Error(kInterrupted), and
 /// Error(kCorrupt) when the index's frames overlap.
 ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint64_t bytes,
-                       const ShardIndex* index, Progress& progress, const std::stop_token& stop);
+                       const ShardIndex* index, Progress& progress);
 
 /// Checks only some rows, each read by itself. Counts them in `progress` as bytes only.
 std::vector<DamagedPiece> check_rows(int fd, const std::filesystem::path& data_file,
                                      const ShardIndex& index, std::size_t first, std::size_t rows,
-                                     Progress& progress, const std::stop_token& stop);
+                                     Progress& progress);
 
 /// Reads one image, decompressed if the shard is compressed, without checking its hash. Throws
 /// Error(kCorrupt).

@@ -48,13 +48,12 @@ constexpr const char* kStagingName = ".packhorse-repair";
 class Repair {
  public:
   Repair(const fs::path& dataset, const fs::path& from, const PackOptions& options,
-         Progress& progress, const std::stop_token& stop)
+         Progress& progress)
       : directory_(dataset),
         dataset_(directory_.path()),
         from_(from),
         given_(options),
         progress_(progress),
-        stop_(stop),
         manifest_(Manifest::load(directory_)),
         links_(DatasetDirectory::links_of(manifest_)),
         jobs_(options.jobs > 0 ? options.jobs : available_cpus()) {}
@@ -101,10 +100,7 @@ class Repair {
     }
     progress_.phase = "looking for damage";
     std::vector<char> damaged(all.size());
-    run_parallel(jobs_, all.size(), [&](std::size_t i) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      damaged[i] = is_sound(all[i]) ? 0 : 1;
-    });
+    run_parallel(jobs_, all.size(), [&](std::size_t i) { damaged[i] = is_sound(all[i]) ? 0 : 1; });
     progress_.phase = nullptr;
     std::vector<FileRecord> found;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -125,8 +121,8 @@ class Repair {
   }
 
   bool is_shard(const std::string& file) const {
-    return std::any_of(manifest_.shards.begin(), manifest_.shards.end(),
-                       [&](const ShardRecord& shard) { return shard.file == file; });
+    return std::ranges::any_of(manifest_.shards,
+                               [&](const ShardRecord& shard) { return shard.file == file; });
   }
 
   /// Whether the sums are intact. They can be made again from the manifest. But when both can be
@@ -191,7 +187,7 @@ class Repair {
   /// Copies a file from a dataset at a URL. False when it is not there, or is another one.
   bool fetch(const DatasetDirectory& other, const FileRecord& file, const fs::path& target) const {
     try {
-      copy_checked(other, file, kNone, target, progress_, stop_);
+      copy_checked(other, file, kNone, target, progress_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kNotFound && error.kind() != ErrorKind::kCorrupt) throw;
       return false;
@@ -216,8 +212,8 @@ class Repair {
   /// Whether `file` is an index for other people's readers, which can be derived from our own.
   bool is_exported(const FileRecord& file) const {
     return file.file != kClassesName && file.file != kRejectsName &&
-           std::any_of(manifest_.files.begin(), manifest_.files.end(),
-                       [&](const FileRecord& other) { return other.file == file.file; });
+           std::ranges::any_of(manifest_.files,
+                               [&](const FileRecord& other) { return other.file == file.file; });
   }
 
   void export_again(const Staging& staging) const {
@@ -234,7 +230,7 @@ class Repair {
   }
 
   void rebuild_from_source(const std::vector<FileRecord>& files, const Staging& staging) {
-    Replay again = replay(manifest_, sound_classes(), from_, given_, progress_, stop_);
+    Replay again = replay(manifest_, sound_classes(), from_, given_, progress_);
     SplitListing& split = split_of(again, manifest_, from_);
     const Plan plan = plan_for(split, again.options.plan);
     std::set<std::size_t> shards;
@@ -268,10 +264,14 @@ class Repair {
       if (shard >= plan.shards()) continue;  // the source has become smaller
       progress_.total_samples += plan.shard_begin(shard + 1) - plan.shard_begin(shard);
     }
+    const std::stop_token stop = current_stop();
     tbb::task_arena arena(jobs_);
     for (const std::size_t shard : shards) {
       if (shard >= plan.shards()) continue;
-      arena.execute([&] { pack_shard(job, shard, progress_, stop_); });
+      arena.execute([&] {  // perhaps in another thread
+        const StopScope scope(stop);
+        pack_shard(job, shard, progress_);
+      });
     }
   }
 
@@ -289,7 +289,6 @@ class Repair {
     std::mutex mutex;
     const ItemPreparer preparer(*again.source, split, again.listing, again.options);
     run_batches(jobs_, split.entries.size(), 64, [&](std::size_t begin, std::size_t end) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
       PackItem item;
       for (std::size_t i = begin; i < end; ++i) {
         preparer.prepare(item, i);
@@ -298,8 +297,7 @@ class Repair {
         rejects.push_back({printable(item.entry.path), item.problem});
       }
     });
-    std::sort(rejects.begin(), rejects.end(),
-              [](const Reject& a, const Reject& b) { return a.path < b.path; });
+    std::ranges::sort(rejects, {}, &Reject::path);
     return rejects;
   }
 
@@ -324,7 +322,6 @@ class Repair {
   const fs::path& from_;
   const PackOptions& given_;
   Progress& progress_;
-  const std::stop_token& stop_;
   const Manifest manifest_;
   const DatasetDirectory::Links links_;
   const int jobs_;
@@ -340,7 +337,7 @@ RepairReport repair(const fs::path& dataset, const fs::path& from, const PackOpt
   if (progress == nullptr) progress = &unseen;
   refuse_url(dataset.native());
   if (!is_packed_dataset(dataset)) static_cast<void>(find_datasets(dataset));  // throws with advice
-  return Repair(dataset, from, options, *progress, stop).run();
+  return Repair(dataset, from, options, *progress).run();
 }
 
 }  // namespace packhorse

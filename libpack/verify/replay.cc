@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/option.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packing/select.h"
 #include "transforms/transform.h"
@@ -42,11 +42,8 @@ void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given)
 }
 
 int level_of(const std::string& compress) {
-  int level = 0;
   const std::size_t colon = compress.find(':');
-  if (colon != std::string::npos)
-    std::from_chars(compress.data() + colon + 1, compress.data() + compress.size(), level);
-  return level;
+  return colon == std::string::npos ? 0 : parse_number<int>(compress.substr(colon + 1)).value_or(0);
 }
 
 /// Throws when the dataset was packed with targets that the source does not bring, and none are
@@ -123,8 +120,7 @@ void list(Replay& replay, const std::vector<std::string>& classes, const fs::pat
 }  // namespace
 
 Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
-              const fs::path& source, const PackOptions& given, Progress& progress,
-              const std::stop_token& stop) {
+              const fs::path& source, const PackOptions& given, Progress& progress) {
   if (manifest.adopted) {
     throw Error(ErrorKind::kUsage,
                 "packhorse did not make the shards of this dataset, so it cannot pack them again",
@@ -142,15 +138,14 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
   if (!listed.memory) listed.memory = std::make_shared<EntryMemory>(given.memory, listed.scratch);
   replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
   list(replay, classes, source);
-  select(*replay.source, replay.listing, replay.options.select, progress, stop);
+  select(*replay.source, replay.listing, replay.options.select, progress);
   return replay;
 }
 
 SplitListing& split_of(Replay& replay, const Manifest& manifest, const fs::path& source) {
   std::vector<SplitListing>& splits = replay.listing.splits;
-  const auto found = std::find_if(splits.begin(), splits.end(), [&](const SplitListing& split) {
-    return split.split == manifest.split;
-  });
+  const auto found = std::ranges::find_if(
+      splits, [&](const SplitListing& split) { return split.split == manifest.split; });
   if (found != splits.end()) return *found;
   if (splits.size() == 1 && splits.front().split.empty()) {
     throw Error(

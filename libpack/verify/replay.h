@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,7 @@ struct Replay {
 /// and the source has no others; may be empty. Throws Error as listing does, and Error(kUsage) when
 /// the manifest shows that an option used then is missing now: nothing is guessed.
 Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
-              const std::filesystem::path& source, const PackOptions& given, Progress& progress,
-              const std::stop_token& stop);
+              const std::filesystem::path& source, const PackOptions& given, Progress& progress);
 
 /// The split of the listing that a dataset was packed from. Throws Error(kUsage) when there is
 /// none.

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/stop.h"
 #include "dataset/dataset_directory.h"
 #include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
@@ -72,17 +73,16 @@ Finding wrong_size(const std::string& file, std::uint64_t size, std::uint64_t ex
 
 ShardCheck::ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest,
                        const ShardRecord& record, const VerifyOptions& options, ShardCopies* copies,
-                       Meter& meter, const std::stop_token& stop)
+                       Meter& meter)
     : dataset_(dataset),
       manifest_(manifest),
       record_(record),
       options_(options),
       copies_(copies),
-      meter_(meter),
-      stop_(stop) {}
+      meter_(meter) {}
 
 void ShardCheck::open() {
-  if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+  obey_stop();
   open_index();
   data_there_ = check_size();
   if (options_.level == VerifyLevel::kQuick) meter_.add(record_.samples);
@@ -146,7 +146,7 @@ void ShardCheck::bytes() {
   bool intact = false;
   if (data_there_) try {
       const ShardBytes found = check_bytes(open_data().get(), data_path(), record_.bytes,
-                                           index_ ? &*index_ : nullptr, meter_.progress(), stop_);
+                                           index_ ? &*index_ : nullptr, meter_.progress());
       add_damage(found.damage);
       const bool whole = found.sha256 == record_.sha256;
       if (!whole && found.damage.empty()) {
@@ -171,8 +171,7 @@ void ShardCheck::bytes() {
 
 void ShardCheck::bytes_of(std::size_t first, std::size_t rows) {
   if (data_there_ && index_)
-    add_damage(
-        check_rows(open_data().get(), data_path(), *index_, first, rows, meter_.progress(), stop_));
+    add_damage(check_rows(open_data().get(), data_path(), *index_, first, rows, meter_.progress()));
   meter_.add(!options_.walkers ? rows : 2 * rows);  // their shard is walked in another part
 }
 
@@ -236,14 +235,14 @@ std::size_t ShardCheck::walk(const WalkTask& task) {
   };
   if (!options_.walkers) {
     std::atomic<std::int64_t> row{-1};
-    packhorse::walk(task, row, report, stop_);
+    packhorse::walk(task, row, report);
   } else {
     const WalkBounds some = bounds(task);
     const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s : wall_time(some);
     const auto take_line = [&](std::string_view line) {
       if (const std::optional<WalkFinding> finding = parse_finding(line)) report(*finding);
     };
-    const WalkEnd end = options_.walkers->run(task, some, wall_s, take_line, stop_);
+    const WalkEnd end = options_.walkers->run(task, some, wall_s, take_line);
     take(task, end);
     if (end.kind != WalkEnd::Kind::kDone) {
       const auto row = static_cast<std::size_t>(end.row);
@@ -307,7 +306,7 @@ std::vector<Finding> ShardCheck::findings() {
   std::vector<Finding> all = std::move(files_);
   std::vector<std::int64_t> damaged;
   const auto by_sample = [](const Finding& a, const Finding& b) { return a.sample < b.sample; };
-  std::stable_sort(payload_.begin(), payload_.end(), by_sample);
+  std::ranges::stable_sort(payload_, by_sample);
   for (Finding& finding : payload_) {
     damaged.push_back(finding.sample);
     all.push_back(std::move(finding));
@@ -320,8 +319,8 @@ std::vector<Finding> ShardCheck::findings() {
     if (!known) walked.push_back(std::move(walk_[i]));
   }
   const auto what = [](const Finding& f) { return std::tie(f.sample, f.kind, f.detail); };
-  std::stable_sort(walked.begin(), walked.end(),
-                   [&](const Finding& a, const Finding& b) { return what(a) < what(b); });
+  std::ranges::stable_sort(walked,
+                           [&](const Finding& a, const Finding& b) { return what(a) < what(b); });
   // The structure walk and the decode walk both look at the headers and may find the same.
   const auto again =
       std::unique(walked.begin(), walked.end(),

@@ -6,7 +6,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "dataset/dataset_directory.h"
@@ -27,8 +26,7 @@ class ShardCheck {
   /// `copies`: where data files are once start() of it has been called, if the dataset is at a URL
   /// and more than sizes are checked; else nullptr.
   ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest, const ShardRecord& record,
-             const VerifyOptions& options, ShardCopies* copies, Meter& meter,
-             const std::stop_token& stop);
+             const VerifyOptions& options, ShardCopies* copies, Meter& meter);
 
   /// Checks presence, sizes, and everything about the index. Call it first, and alone.
   void open();
@@ -75,7 +73,6 @@ class ShardCheck {
   const VerifyOptions& options_;
   ShardCopies* const copies_;
   Meter& meter_;
-  const std::stop_token& stop_;
 
   std::optional<ShardIndex> index_;
   /// Its actual size; nothing when it does not exist, or is too large to be copied from a URL.
@@ -100,6 +97,6 @@ UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, s
 /// crash or never return: walkers (walkers/walker.h) run it in a process of its own. Not for
 /// kDescribe, which has more to say. Throws Error(kInterrupted), and Error(kIo) as files do.
 void walk(const WalkTask& task, std::atomic<std::int64_t>& row,
-          const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop = {});
+          const std::function<void(const WalkFinding&)>& report);
 
 }  // namespace packhorse

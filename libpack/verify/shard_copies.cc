@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/stop.h"
 #include "dataset/copied_file.h"
 #include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
@@ -30,20 +31,20 @@ void ShardCopies::copy(const Wanted& wanted) const {
   const fs::path to = root() / wanted.file;
   make_directories(to.parent_path());
   for (int attempt = 0; attempt < (wanted.sha256.empty() ? 1 : 2); ++attempt) {
-    const std::string sum =
-        copy_from_afar(dataset_, wanted.file, wanted.bytes, to, over_.get_token());
+    const std::string sum = copy_from_afar(dataset_, wanted.file, wanted.bytes, to);
     if (sum == wanted.sha256) return;
   }
 }
 
-void ShardCopies::start(std::vector<Wanted> wanted, std::size_t most, const std::stop_token& stop) {
+void ShardCopies::start(std::vector<Wanted> wanted, std::size_t most) {
   for (Wanted& one : wanted) copies_.push_back({std::move(one)});
   most_ = most;
-  given_.emplace(stop, [this] { over_.request_stop(); });
+  given_.emplace(current_stop(), [this] { over_.request_stop(); });
   thread_ = std::jthread([this] { copy_all(); });
 }
 
 void ShardCopies::copy_all() {
+  const StopScope scope(over_.get_token());
   for (Copy& one : copies_) {
     {
       std::unique_lock lock(mutex_);

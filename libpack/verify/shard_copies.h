@@ -45,7 +45,7 @@ class ShardCopies {
   /// Puts a small file of the dataset beside the others.
   void put(const std::string& name, Bytes content) const;
   /// Begins to copy files, at most `most` of them there at once. Call it once.
-  void start(std::vector<Wanted> wanted, std::size_t most, const std::stop_token& stop);
+  void start(std::vector<Wanted> wanted, std::size_t most);
   /// Waits until file number `i` is there. Throws what copying it threw: Error(kNotFound | kIo |
   /// kCorrupt | kNoSpace | kInterrupted).
   void wait_for(std::size_t i);

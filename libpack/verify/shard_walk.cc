@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/stop.h"
 #include "codecs/described_image.h"
 #include "dataset/shard_index.h"
 #include "formats/format.h"
@@ -20,8 +21,8 @@ namespace {
 class Walk {
  public:
   Walk(const WalkTask& task, std::atomic<std::int64_t>& row,
-       const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop)
-      : task_(task), row_(row), report_(report), stop_(stop) {
+       const std::function<void(const WalkFinding&)>& report)
+      : task_(task), row_(row), report_(report) {
     if (!task.index.empty()) index_.emplace(task.index);
   }
 
@@ -107,7 +108,7 @@ class Walk {
   }
 
   void at(std::size_t row) {
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    obey_stop();
     row_ = static_cast<std::int64_t>(row);
   }
 
@@ -155,16 +156,15 @@ class Walk {
   const WalkTask& task_;
   std::atomic<std::int64_t>& row_;
   const std::function<void(const WalkFinding&)>& report_;
-  const std::stop_token& stop_;
   std::optional<ShardIndex> index_;
 };
 
 }  // namespace
 
 void walk(const WalkTask& task, std::atomic<std::int64_t>& row,
-          const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop) {
+          const std::function<void(const WalkFinding&)>& report) {
   row = -1;
-  Walk one(task, row, report, stop);
+  Walk one(task, row, report);
   if (task.kind == WalkTask::Kind::kDecode) {
     one.decode();
   } else {

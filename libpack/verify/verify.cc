@@ -1,7 +1,6 @@
 #include "packhorse/verify/verify.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -13,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/resources.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "dataset/dataset_directory.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -116,17 +116,16 @@ class Check {
  public:
   /// `text`: the manifest as it is stored.
   Check(const DatasetDirectory& dataset, const std::string& text, const Manifest& manifest,
-        const VerifyOptions& options, Progress& progress, const std::stop_token& stop)
+        const VerifyOptions& options, Progress& progress)
       : manifest_(manifest),
         options_(options),
         share_(share_of(manifest, options.part)),
-        stop_(stop),
         meter_(progress, passes()) {
     if (dataset.remote() && options.level == VerifyLevel::kFull)
       copies_ = std::make_unique<ShardCopies>(dataset, text);
     for (const ShardRecord& record : manifest.shards)
-      shards_.push_back(std::make_unique<ShardCheck>(dataset, manifest, record, options_,
-                                                     copies_.get(), meter_, stop));
+      shards_.push_back(
+          std::make_unique<ShardCheck>(dataset, manifest, record, options_, copies_.get(), meter_));
     choose();
     progress.total_samples += samples_;
   }
@@ -190,8 +189,8 @@ class Check {
       return std::pair(step.shard / jobs,
                        step.kind == Step::Kind::kBytes || step.kind == Step::Kind::kRows ? 0 : 1);
     };
-    std::stable_sort(steps_.begin(), steps_.end(),
-                     [&](const Step& a, const Step& b) { return order(a) < order(b); });
+    std::ranges::stable_sort(steps_,
+                             [&](const Step& a, const Step& b) { return order(a) < order(b); });
   }
 
   /// Begins to copy what the steps need. The shards of two groups suffice: those of one are walked
@@ -210,7 +209,7 @@ class Check {
       }
       ++wanted[place].uses;
     }
-    copies_->start(std::move(wanted), 2 * jobs, stop_);
+    copies_->start(std::move(wanted), 2 * jobs);
   }
 
   void run(const Step& step) {
@@ -259,7 +258,6 @@ class Check {
   const Manifest& manifest_;
   const VerifyOptions& options_;
   const Share share_;
-  const std::stop_token& stop_;
   Meter meter_;
   std::unique_ptr<ShardCopies> copies_;  ///< of a dataset at a URL
   static constexpr std::size_t kNoCopy = ~std::size_t{0};
@@ -286,7 +284,7 @@ void name_writers(const Manifest& manifest, std::vector<Finding>& findings) {
 }
 
 VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
-                    const VerifyOptions& options, Progress& progress, const std::stop_token& stop) {
+                    const VerifyOptions& options, Progress& progress) {
   VerifyReport report;
   Manifest manifest;
   report.files = 1;
@@ -304,7 +302,7 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
     verify_file(dataset, file.file, file.bytes, file.sha256, report.findings);
   }
   report.files += 1 + manifest.files.size();
-  Check(dataset, text, manifest, options, progress, stop).run(report);
+  Check(dataset, text, manifest, options, progress).run(report);
   if (manifest.adopted) name_writers(manifest, report.findings);
   report.bytes = progress.bytes - bytes_before;
   return report;
@@ -313,16 +311,8 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
 }  // namespace
 
 VerifyPart VerifyPart::parse(const std::string& text) {
-  VerifyPart part;
-  const char* const end = text.data() + text.size();
-  const auto index = std::from_chars(text.data(), end, part.index);
-  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
-    const auto count = std::from_chars(index.ptr + 1, end, part.count);
-    if (count.ec == std::errc() && count.ptr == end && part.index < part.count &&
-        part.count <= 1'000'000) {
-      return part;
-    }
-  }
+  if (const auto part = parse_part<std::size_t>(text); part && part->second <= 1'000'000)
+    return {part->first, part->second};
   throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid part", {},
               "give I/N with 0 <= I < N, e.g. 0/10 to 9/10");
 }
@@ -338,7 +328,7 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
   const std::string text = directory.read_text(std::string(kManifestName));
   std::optional<VerifyReport> report;
   try {
-    report = verify(directory, text, options, *progress, stop);
+    report = verify(directory, text, options, *progress);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted || is_still(directory, text)) throw;
   }

@@ -16,9 +16,7 @@ using Json = OrderedExactJson;
 constexpr std::array<const char*, 3> kKinds = {"structure", "decode", "describe"};
 constexpr std::array<const char*, 5> kEnds = {"done", "crashed", "time", "memory", "failed"};
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line_of(const Json& json) { return utf8_json(json) + "\n"; }
 
 template <class Read>
 auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(read(Json()))> {
@@ -108,7 +106,7 @@ std::string task_line(const WalkTask& task, const WalkBounds& bounds) {
 std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line) {
   return parsed(line, [](const Json& json) {
     WalkTask task;
-    const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind").get<std::string>());
+    const auto kind = std::ranges::find(kKinds, json.at("kind").get<std::string>());
     if (kind == kKinds.end()) throw Error(ErrorKind::kCorrupt, "no such task");
     task.kind = static_cast<WalkTask::Kind>(kind - kKinds.begin());
     task.format = json.at("format");
@@ -154,7 +152,7 @@ std::optional<WalkEnd> parse_end(std::string_view line) {
   if (!line.starts_with("{\"end\"")) return std::nullopt;  // most lines are not ends
   return parsed(line, [](const Json& json) {
     const std::string name = json.at("end");
-    const auto at = std::find(kEnds.begin(), kEnds.end(), name);
+    const auto at = std::ranges::find(kEnds, name);
     WalkEnd end;
     if (at != kEnds.end()) end.kind = static_cast<WalkEnd::Kind>(at - kEnds.begin());
     end.signal = json.at("signal");
@@ -175,7 +173,7 @@ constexpr std::array<std::string_view, 14> kNames = {
 std::string_view name_of(FindingKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
 
 std::optional<FindingKind> parse_finding_kind(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return std::nullopt;
   return static_cast<FindingKind>(found - kNames.begin());
 }

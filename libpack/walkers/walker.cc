@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/stop.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -84,7 +85,7 @@ bool Walker::send(const std::string& line) {
 }
 
 WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-                    const WalkLines& lines, const std::stop_token& stop) {
+                    const WalkLines& lines) {
   if (pid_ < 0) start();
   if (!send(task_line(task, bounds))) return died();
   const auto deadline = Clock::now() + std::chrono::duration<double>(wall_s);
@@ -104,7 +105,7 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
       if (ended->kind == WalkEnd::Kind::kFailed) this->end();
       return std::move(*ended);
     }
-    if (stop.stop_requested()) {
+    if (current_stop().stop_requested()) {
       end();
       throw Error(ErrorKind::kInterrupted, "stopped on request");
     }
@@ -135,7 +136,7 @@ double wall_time(const WalkBounds& bounds) {
 }
 
 WalkEnd WalkerPool::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-                        const WalkLines& lines, const std::stop_token& stop) {
+                        const WalkLines& lines) {
   std::unique_ptr<Walker> walker;
   {
     const std::scoped_lock lock(mutex_);
@@ -145,7 +146,7 @@ WalkEnd WalkerPool::run(const WalkTask& task, const WalkBounds& bounds, double w
     }
   }
   if (!walker) walker = std::make_unique<Walker>(command_);
-  WalkEnd end = walker->run(task, bounds, wall_s, lines, stop);
+  WalkEnd end = walker->run(task, bounds, wall_s, lines);
   const std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(walker));
   return end;

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +30,8 @@ class Walker {
 
   /// Does one walk and says how it ended. The process is killed after `wall_s` seconds. Throws
   /// Error(kIo) when it cannot be started, Error(kInterrupted).
-  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s, const WalkLines& lines,
-              const std::stop_token& stop);
+  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
+              const WalkLines& lines);
 
  private:
   void start();
@@ -57,8 +56,8 @@ class WalkerPool {
  public:
   explicit WalkerPool(std::vector<std::string> command) : command_(std::move(command)) {}
   /// Does a walk as Walker::run() does, in an idle walker or a new one.
-  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s, const WalkLines& lines,
-              const std::stop_token& stop);
+  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
+              const WalkLines& lines);
 
  private:
   const std::vector<std::string> command_;

@@ -14,10 +14,10 @@ def cuda_device(device):
     """`device` as torch.device, or None for the CPU. Refuses what is not there: nothing falls back to the CPU."""
     if device is None or str(device) == "cpu":
         return None
+    if str(device).partition(":")[0] != "cuda":
+        raise ValueError(f"device={str(device)!r}: give 'cuda', 'cuda:N' or 'cpu'")
     torch = torch_with_cuda(f"device={str(device)!r}")
     wanted = torch.device(device)
-    if wanted.type != "cuda":
-        raise ValueError(f"device={str(device)!r}: cuda, cuda:N or cpu")
     if wanted.index is not None and wanted.index >= torch.cuda.device_count():
         raise UnsupportedError(f"device={str(device)!r}: there are {torch.cuda.device_count()} GPUs here")
     return wanted if wanted.index is not None else torch.device("cuda", torch.cuda.current_device())

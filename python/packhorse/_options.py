@@ -41,6 +41,7 @@ class PackOptions(_PackOptions, total=False):
     labels: Path | Iterable[Path] | Mapping[str, Path] | None
     path_column: int | str | None
     label_column: int | str | None
+    split_column: int | str | None
     label_ids: Path | None
     label_pattern: str | None
     unlabelled: bool | None
@@ -96,6 +97,7 @@ class VerifyOptions(TypedDict, total=False):
     labels: Path | Iterable[Path] | Mapping[str, Path] | None
     path_column: int | str | None
     label_column: int | str | None
+    split_column: int | str | None
     label_ids: Path | None
     label_pattern: str | None
     unlabelled: bool | None
@@ -181,6 +183,7 @@ class CheckOptions(TypedDict, total=False):
     labels: Path | Iterable[Path] | Mapping[str, Path] | None
     path_column: int | str | None
     label_column: int | str | None
+    split_column: int | str | None
     label_ids: Path | None
     label_pattern: str | None
     unlabelled: bool | None

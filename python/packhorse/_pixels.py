@@ -65,5 +65,5 @@ def type_name(dtype) -> str:
         except TypeError:
             pass
     if name not in _TYPES:
-        raise ValueError(f"dtype={name} is none of {', '.join(_TYPES)}")
+        raise ValueError(f"dtype={name!r}: give one of {', '.join(_TYPES)}")
     return name

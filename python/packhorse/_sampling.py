@@ -208,9 +208,14 @@ class Weights:
 
     def _give(self, native: Any, weights: Any) -> list[float]:
         what, array = self._named(weights) or ("nothing", None)
-        own = self.native[0] if self.native is not None else "none that can change"
+        if self.native is None:
+            raise UsageError(
+                "this Loader has no weights that can change",
+                advice="make it with weights=, a number for each sample, class or dataset",
+            )
+        own = self.native[0]
         if array is None or what != own:
-            raise UsageError(f"these are weights of {what}, and the Loader's weights are {own}")
+            raise UsageError(f"these are weights of {what}, and the Loader's are of {own}", advice=f"give weights of {own}")
         native.set_weights(array)
         return array.tolist()
 

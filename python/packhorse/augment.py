@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,8 +104,8 @@ class DetectionAugment:
 
     def _sides(self) -> tuple[int, int]:
         sides = self.size if isinstance(self.size, (tuple, list)) else (self.size, self.size)
-        if len(sides) != 2:
-            raise ValueError(f"size={self.size!r}: give (height, width), or one number for both")
+        if len(sides) != 2 or not all(isinstance(side, numbers.Integral) for side in sides):
+            raise ValueError(f"size={self.size!r}: give (height, width), or one whole number for both")
         return sides[0], sides[1]
 
     def _set(self, name: str, value: Any) -> None:

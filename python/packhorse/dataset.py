@@ -81,7 +81,7 @@ class Dataset:
         numbers = _pixels.band_numbers(bands)
         self.bands = bands if not numbers else numbers
         if image not in _KINDS:
-            raise ValueError(f"image={image!r} is none of {', '.join(_KINDS)}")
+            raise ValueError(f"image={image!r}: give one of {', '.join(_KINDS)}")
         self.transform, self.target_transform = transform, target_transform
         self._asked: dict[str, Any] = {"masks": masks, "first_label": first_label, "tv_tensors": tv_tensors}
         self._with_targets, self.transforms = targets, transforms

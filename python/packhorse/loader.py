@@ -519,7 +519,7 @@ def _views(size, augment, views) -> list[tuple[Augment, list]]:
     """The crops of what the caller gave, each with its pixel steps in their order."""
     if [size, augment, views].count(None) != 2:
         raise ValueError(
-            "give one of size=, to resize whole images, augment=, e.g. packhorse.RandomResizedCrop(224), and views="
+            "give exactly one of size=, augment= and views=, e.g. augment=packhorse.RandomResizedCrop(224)"
         )
     if size is not None:
         return [(_reader.Resize(_whole("size", size)), [])]
@@ -530,7 +530,7 @@ def _views(size, augment, views) -> list[tuple[Augment, list]]:
             made.append((stage, []))
             continue
         if not isinstance(stage, (_reader.PixelStep, str)):
-            raise TypeError(f"{name}: {stage!r} is none of packhorse's; give e.g. packhorse.RandomResizedCrop(224)")
+            raise TypeError(f"{name}: {stage!r} is not an augmentation of packhorse; give e.g. packhorse.RandomResizedCrop(224)")
         if not made:
             raise ValueError(f"{name}: a crop is missing before {stage!r}, e.g. packhorse.RandomResizedCrop(224)")
         made[-1][1].extend(_reader.parse_pixel_steps(stage) if isinstance(stage, str) else [stage])

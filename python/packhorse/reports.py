@@ -31,7 +31,7 @@ class _Report:
 
 @dataclass(frozen=True)
 class Reject:
-    """An input that could not be packed, by its path in the source; docs/packing.md lists the codes. `finding` is the
+    """An input that could not be packed, by its path in the source; docs/reference/codes.md lists the codes. `finding` is the
     code of check(), "" for a row of a table."""
 
     path: str
@@ -119,7 +119,7 @@ class VerifyReport(_Report):
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """Something that will go wrong with `count` samples, classes or splits: docs/check.md explains the codes."""
+    """Something that will go wrong with `count` samples, classes or splits: docs/reference/codes.md explains the codes."""
 
     code: str
     severity: str

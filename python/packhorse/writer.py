@@ -188,7 +188,9 @@ def _content(image: Any):
         return _pixels(image)
     raise UsageError(
         f"an image is bytes, a numpy array or a PIL image, not a {type(image).__name__}",
-        advice="a torch tensor: image.permute(1, 2, 0).numpy()",
+        advice="read the file: pathlib.Path(name).read_bytes()"
+        if isinstance(image, (str, os.PathLike))
+        else "a torch tensor: image.permute(1, 2, 0).numpy()",
     )
 
 
@@ -205,7 +207,7 @@ def _pixels(image: Any):
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 3)) or 0 in pixels.shape:
-        raise UsageError(f"pixels of the shape {shape}", advice="give [height, width, 3] or [height, width]")
+        raise UsageError(f"the pixels have the shape {shape}", advice="give [height, width, 3] or [height, width]")
     return np.ascontiguousarray(pixels)
 
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <variant>
 
 #include "bindings.h"
 #include "packhorse/reader/pixel_steps.h"
@@ -18,8 +17,6 @@ using reader::CenterCrop, reader::ImageSize, reader::Interpolation, reader::PadC
 namespace {
 
 using Range = std::tuple<double, double>;
-/// Both sides of the output, or (height, width).
-using Size = std::variant<int, std::tuple<int, int>>;
 using Image = nb::ndarray<const std::uint8_t, nb::shape<-1, -1, 3>, nb::c_contig, nb::device::cpu>;
 
 /// What the first step of its name draws from.
@@ -33,9 +30,31 @@ constexpr std::pair<std::string_view, Interpolation> kInterpolations[] = {
     {"bicubic", Interpolation::kBicubic},
     {"random", Interpolation::kRandom}};
 
-ImageSize size_of(const Size& size) {
-  if (const int* side = std::get_if<int>(&size)) return *side;
-  const auto [height, width] = std::get<1>(size);
+/// A keyword's value; throws TypeError that names the keyword.
+template <class Value>
+Value value_of(const nb::object& given, const char* name, const char* wanted) {
+  Value value{};
+  if (nb::try_cast(given, value)) return value;
+  throw nb::type_error(nb::str("{}={!r}: give {}").format(name, given, wanted).c_str());
+}
+
+int pixels_of(const nb::object& given, const char* name) {
+  return value_of<int>(given, name, "a whole number of pixels");
+}
+
+Range range_of(const nb::object& given, const char* name) {
+  return value_of<Range>(given, name, "two numbers");
+}
+
+double share_of(const nb::object& given, const char* name) {
+  return value_of<double>(given, name, "a number from 0 to 1");
+}
+
+/// Of both sides of the output, or of (height, width).
+ImageSize size_of(const nb::object& given) {
+  if (int side = 0; nb::try_cast(given, side)) return side;
+  const auto [height, width] =
+      value_of<std::tuple<int, int>>(given, "size", "a whole number of pixels, or (height, width)");
   return {height, width};
 }
 
@@ -95,18 +114,24 @@ void bind_crops(nb::module_& module) {
       })
       .def(
           "__init__",
-          [](RandomResizedCrop* self, const Size& size, Range scale, Range ratio, double flip,
-             const nb::object& interpolation) {
+          [](RandomResizedCrop* self, const nb::object& size, const nb::object& scale,
+             const nb::object& ratio, const nb::object& flip, const nb::object& interpolation) {
+            const auto [min_scale, max_scale] = range_of(scale, "scale");
+            const auto [min_ratio, max_ratio] = range_of(ratio, "ratio");
             new (self) RandomResizedCrop{.size = size_of(size),
-                                         .min_scale = std::get<0>(scale),
-                                         .max_scale = std::get<1>(scale),
-                                         .min_ratio = std::get<0>(ratio),
-                                         .max_ratio = std::get<1>(ratio),
-                                         .flip = flip,
+                                         .min_scale = min_scale,
+                                         .max_scale = max_scale,
+                                         .min_ratio = min_ratio,
+                                         .max_ratio = max_ratio,
+                                         .flip = share_of(flip, "flip"),
                                          .interpolation = interpolation_of(interpolation)};
           },
           "size"_a = 224, "scale"_a = Range{0.08, 1.0}, "ratio"_a = Range{3.0 / 4.0, 4.0 / 3.0},
-          nb::kw_only(), "flip"_a = 0.5, "interpolation"_a = "bilinear");
+          nb::kw_only(), "flip"_a = 0.5, "interpolation"_a = "bilinear",
+          nb::sig("def __init__(self, size: int | tuple[int, int] = 224, "
+                  "scale: tuple[float, float] = (0.08, 1.0), "
+                  "ratio: tuple[float, float] = (0.75, 1.3333333333333333), *, "
+                  "flip: float = 0.5, interpolation: object = 'bilinear') -> None"));
   bind_crop<ResizeCenterCrop>(
       module, "ResizeCenterCrop", "torchvision's Resize(resize) and CenterCrop(size)",
       [](const ResizeCenterCrop& self) {
@@ -114,31 +139,35 @@ void bind_crops(nb::module_& module) {
       })
       .def(
           "__init__",
-          [](ResizeCenterCrop* self, const Size& size, int resize,
+          [](ResizeCenterCrop* self, const nb::object& size, const nb::object& resize,
              const nb::object& interpolation) {
-            new (self) ResizeCenterCrop{.resize = resize,
+            new (self) ResizeCenterCrop{.resize = pixels_of(resize, "resize"),
                                         .size = size_of(size),
                                         .interpolation = interpolation_of(interpolation)};
           },
-          "size"_a = 224, "resize"_a = 256, nb::kw_only(), "interpolation"_a = "bilinear");
+          "size"_a = 224, "resize"_a = 256, nb::kw_only(), "interpolation"_a = "bilinear",
+          nb::sig("def __init__(self, size: int | tuple[int, int] = 224, resize: int = 256, *, "
+                  "interpolation: object = 'bilinear') -> None"));
   bind_crop<Resize>(
       module, "Resize",
       "torchvision's Resize((height, width)): the whole picture, without keeping its aspect ratio",
       [](const Resize& self) { return nb::str("Resize({}").format(object_of(self.size)); })
       .def(
           "__init__",
-          [](Resize* self, const Size& size, const nb::object& interpolation) {
+          [](Resize* self, const nb::object& size, const nb::object& interpolation) {
             new (self) Resize{size_of(size), interpolation_of(interpolation)};
           },
-          "size"_a = 224, nb::kw_only(), "interpolation"_a = "bilinear");
+          "size"_a = 224, nb::kw_only(), "interpolation"_a = "bilinear",
+          nb::sig("def __init__(self, size: int | tuple[int, int] = 224, *, "
+                  "interpolation: object = 'bilinear') -> None"));
   bind_crop<CenterCrop>(
       module, "CenterCrop",
       "torchvision's CenterCrop(size): no scaling, black where there is nothing",
       [](const CenterCrop& self) { return nb::str("CenterCrop({}").format(object_of(self.size)); })
       .def(
           "__init__",
-          [](CenterCrop* self, const Size& size) { new (self) CenterCrop{size_of(size)}; },
-          "size"_a = 224);
+          [](CenterCrop* self, const nb::object& size) { new (self) CenterCrop{size_of(size)}; },
+          "size"_a = 224, nb::sig("def __init__(self, size: int | tuple[int, int] = 224) -> None"));
   bind_crop<PadCrop>(module, "PadCrop",
                      "Resize((height, width)), torchvision's RandomCrop(size, padding), "
                      "RandomHorizontalFlip(flip)",
@@ -148,12 +177,15 @@ void bind_crops(nb::module_& module) {
                      })
       .def(
           "__init__",
-          [](PadCrop* self, const Size& size, int padding, double flip,
-             const nb::object& interpolation) {
-            new (self) PadCrop{size_of(size), padding, flip, interpolation_of(interpolation)};
+          [](PadCrop* self, const nb::object& size, const nb::object& padding,
+             const nb::object& flip, const nb::object& interpolation) {
+            new (self) PadCrop{size_of(size), pixels_of(padding, "padding"), share_of(flip, "flip"),
+                               interpolation_of(interpolation)};
           },
           "size"_a = 32, "padding"_a = 4, nb::kw_only(), "flip"_a = 0.5,
-          "interpolation"_a = "bilinear");
+          "interpolation"_a = "bilinear",
+          nb::sig("def __init__(self, size: int | tuple[int, int] = 32, padding: int = 4, *, "
+                  "flip: float = 0.5, interpolation: object = 'bilinear') -> None"));
 }
 
 }  // namespace

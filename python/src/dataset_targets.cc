@@ -91,7 +91,7 @@ std::optional<nb::bytes> read_field(const Dataset& dataset, std::int64_t index,
                                     const std::string& name) {
   const std::size_t sample = checked_sample(dataset, index);
   const auto& fields = dataset.fields();
-  const auto found = std::find(fields.begin(), fields.end(), name);
+  const auto found = std::ranges::find(fields, name);
   if (found == fields.end()) throw nb::key_error(("no sample has a field '" + name + "'").c_str());
   std::vector<std::byte> bytes;
   const bool there = call_that_may_wait(dataset.from_afar(), [&] {

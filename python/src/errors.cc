@@ -66,7 +66,7 @@ std::string function_of(const CommandCall& call) {
   constexpr std::array kSame = {"copy", "index", "pack", "unpack"};
   if (call.command == "inspect" && !call.options.empty() && call.options.front().first == "verify")
     return "verify";
-  return std::count(kSame.begin(), kSame.end(), call.command) > 0 ? call.command : std::string();
+  return std::ranges::count(kSame, call.command) > 0 ? call.command : std::string();
 }
 
 std::string shell_text(const CommandCall& call) {
@@ -83,7 +83,8 @@ std::string shell_text(const CommandCall& call) {
 }  // namespace
 
 std::string keyword_text(std::string_view name, std::string_view value) {
-  return std::string(name) + "=" + (value == "true" ? "True" : literal(value));
+  const std::string given = value == "true" ? "True" : value == "false" ? "False" : literal(value);
+  return std::string(name) + "=" + given;
 }
 
 std::string call_text(const CommandCall& call) {

@@ -44,9 +44,9 @@ const Form& form_of(const Option& option) {
 
 [[noreturn]] void refuse_type(const Option& option, nb::handle value) {
   const auto given = nb::cast<std::string>(nb::str(value.type().attr("__name__")));
-  throw nb::type_error((std::string(option.name) + " is of the type " + form_of(option).annotation +
-                        ", not " + given)
-                           .c_str());
+  throw nb::type_error(
+      (std::string(option.name) + " must be " + form_of(option).annotation + ", not " + given)
+          .c_str());
 }
 
 /// A str, a path or bytes, as the file system has it.

@@ -42,9 +42,9 @@ PackResult call_pack(const nb::bytes& source, const nb::bytes& out, const nb::di
   const fs::path from = path_of(source), to = path_of(out), log_file = path_of(log);
   check_log(log_file, {from, options.list.labels.ids}, options.list.labels.files,
             options.list.targets);
-  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
-    const PackReport report = pack(from, to, options, &done, stop);
-    if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)), stop);
+  return watched_call(progress, [&](Progress& done) {
+    const PackReport report = pack(from, to, options, &done);
+    if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)));
     return result_of(report, options.max_rejects);
   });
 }
@@ -63,9 +63,9 @@ PackResult call_index(const std::vector<nb::bytes>& shards, const nb::bytes& out
   for (const nb::bytes& shard : shards) named.push_back(path_of(shard));
   const fs::path log_file = path_of(log);
   check_log(log_file, named, {{"", options.labels}}, options.targets);
-  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
-    const PackReport report = adopt(named, options, &done, stop);
-    if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)), stop);
+  return watched_call(progress, [&](Progress& done) {
+    const PackReport report = adopt(named, options, &done);
+    if (!log_file.empty()) write_output(log_file, as_bytes(pack_log_text(report)));
     return result_of(report, options.max_rejects);
   });
 }
@@ -84,8 +84,8 @@ std::string call_unpack(const nb::bytes& dataset, const nb::bytes& out, const st
                         const nb::object& progress) {
   const UnpackAs wanted = unpack_as(as);
   const fs::path from = path_of(dataset), to = path_of(out);
-  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
-    return json_text(to_json(unpack(from, to, &done, stop, wanted)));
+  return watched_call(progress, [&](Progress& done) {
+    return json_text(to_json(unpack(from, to, &done, {}, wanted)));
   });
 }
 
@@ -93,15 +93,15 @@ std::string call_copy(const nb::bytes& from, const nb::bytes& to, int jobs,
                       const nb::bytes& staging, const nb::object& progress) {
   const fs::path source = path_of(from), target = path_of(to);
   const CopyOptions options{jobs, path_of(staging)};
-  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
-    return json_text(to_json(copy_dataset(source, target, options, &done, stop)));
+  return watched_call(progress, [&](Progress& done) {
+    return json_text(to_json(copy_dataset(source, target, options, &done)));
   });
 }
 
 std::string call_export_index(const nb::bytes& dataset, const nb::bytes& out,
                               const std::string& dali_version, int jobs) {
   const fs::path from = path_of(dataset), to = path_of(out);
-  return watched_call(nb::none(), [&](Progress&, const std::stop_token&) {
+  return watched_call(nb::none(), [&](Progress&) {
     return json_text(to_json(export_all_indexes(from, to, {dali_version}, jobs)));
   });
 }

@@ -63,11 +63,11 @@ Verified call_verify(const nb::bytes& dataset, const std::string& level, const s
   packed.limits.validate();
   const VerifyOptions options = verify_options(level, subset, packed, program);
   const fs::path path = path_of(dataset), source = path_of(against);
-  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+  return watched_call(progress, [&](Progress& done) {
     const std::vector<fs::path> paths = find_datasets(path);
-    const VerifyReport verified = verify_all(path, paths, options, &done, stop);
+    const VerifyReport verified = verify_all(path, paths, options, &done);
     std::optional<AgainstReport> compared;
-    if (!source.empty()) compared = compare_or_say_why_not(paths, source, packed, &done, stop);
+    if (!source.empty()) compared = compare_or_say_why_not(paths, source, packed, &done);
     const VerifyOutcome outcome{verified, nullptr, compared ? &*compared : nullptr};
     if (outcome.ok()) return Verified(json_text(to_json(outcome)), "", "");
     return Verified(json_text(to_json(outcome)), what_is_wrong(verified), advice_for(verified));
@@ -87,8 +87,8 @@ std::string call_check(const nb::bytes& source, const std::string& decode,
                        .examples = examples};
   if (baseline.size() > 0) options.baseline = path_of(baseline);
   const fs::path path = path_of(source);
-  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
-    const CheckReport report = check(path, options, &done, stop);
+  return watched_call(progress, [&](Progress& done) {
+    const CheckReport report = check(path, options, &done);
     if (report.stopped) throw Error(ErrorKind::kInterrupted, "stopped before the end", path);
     return json_text(to_json(report));
   });

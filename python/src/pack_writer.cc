@@ -77,9 +77,9 @@ class Writer {
   }
 
   std::pair<std::string, std::uint64_t> finish(const nb::object& progress) {
-    return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+    return watched_call(progress, [&](Progress& done) {
       const std::scoped_lock lock(mutex_);
-      const PackReport report = writer_->finish(&done, stop);
+      const PackReport report = writer_->finish(&done);
       return std::pair(json_text(to_json(report)), rejects_.allowed(report.accounting.seen));
     });
   }

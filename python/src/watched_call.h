@@ -13,7 +13,7 @@
 
 namespace packhorse::python {
 
-/// Calls `work(Progress&, std::stop_token)` in a thread of its own, without the GIL, and meanwhile
+/// Calls `work(Progress&)` in a thread of its own, without the GIL, and meanwhile
 /// looks for Ctrl-C and calls `report(done, total)`, unless that is None, in the calling thread. An
 /// exception of either stops the work, waits for its end, and goes on to the caller.
 template <class Work>
@@ -32,7 +32,7 @@ auto watched_call(const nb::object& report, const Work& work) {
   auto result = std::async(std::launch::async, [&, runs = std::make_unique<WorkRuns>()]() mutable {
     const auto ends_here = std::move(runs);
     const StopScope scope(stop.get_token());
-    return work(progress, stop.get_token());
+    return work(progress);
   });
   const auto ended = [&](std::chrono::milliseconds within) {
     const OthersRun others_run;
@@ -59,7 +59,7 @@ auto watched_call(const nb::object& report, const Work& work) {
 template <class Work>
 auto call_that_may_wait(bool waits, const Work& work) {
   if (waits) {
-    return watched_call(nb::none(), [&](Progress&, const std::stop_token&) { return work(); });
+    return watched_call(nb::none(), [&](Progress&) { return work(); });
   }
   const OthersRun others_run;
   return work();

@@ -24,6 +24,7 @@
 #include "augment/steps/timm_rand_augment.h"
 #include "base/choices.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::reader {
@@ -223,11 +224,9 @@ std::optional<std::vector<Argument>> timm_arguments(std::string_view text) {
     const std::size_t letters = std::min(section.find_first_of("0123456789."), section.size());
     const auto found = std::ranges::find(kSections, section.substr(0, letters),
                                          [](const auto& row) { return row[0]; });
-    double number = 0;
-    const char* const last = section.data() + section.size();
-    const auto [stop, error] = std::from_chars(section.data() + letters, last, number);
-    if (found == kSections.end() || error != std::errc() || stop != last) return std::nullopt;
-    arguments.push_back({std::string((*found)[1]), std::vector{number}});
+    const auto number = parse_number<double>(section.substr(letters));
+    if (found == kSections.end() || !number) return std::nullopt;
+    arguments.push_back({std::string((*found)[1]), std::vector{*number}});
   }
   return arguments;
 }

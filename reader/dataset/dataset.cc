@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/choices.h"
+#include "base/paths.h"
 #include "dataset/dataset_kinds.h"
 #include "dataset/remote_files.h"
 #include "packhorse/base/error.h"
@@ -33,12 +34,10 @@ void refuse_staging(const fs::path& path) {
 }
 
 bool holds_datasets(const fs::path& path) {
-  std::error_code code;
-  if (!fs::is_directory(path, code)) return false;
+  if (!is_folder(path)) return false;
   const std::vector<fs::directory_entry> entries = entries_in(path);
-  return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
-    return is_packed_dataset(entry.path());
-  });
+  return std::ranges::any_of(
+      entries, [](const fs::directory_entry& entry) { return is_packed_dataset(entry.path()); });
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ bool holds_datasets(const fs::path& path) {
 std::size_t choose_split(const std::vector<std::string>& splits, const std::string& wanted,
                          const fs::path& path) {
   const auto find = [&](const std::string& name) {
-    return static_cast<std::size_t>(std::find(splits.begin(), splits.end(), name) - splits.begin());
+    return static_cast<std::size_t>(std::ranges::find(splits, name) - splits.begin());
   };
   if (wanted.empty() && splits.size() == 1 && splits.front().empty()) return 0;
   const std::size_t chosen = find(wanted.empty() ? "train" : wanted);

@@ -21,7 +21,7 @@ std::span<const std::string_view> order_names() { return kNames; }
 std::string_view name_of(OrderKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
 
 OrderKind parse_order(std::string_view name) {
-  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+  const auto* const found = std::ranges::find(kNames, name);
   if (found != kNames.end()) return static_cast<OrderKind>(found - kNames.begin());
   throw Error(ErrorKind::kUsage, "there is no order '" + std::string(name) + "'", {},
               choice_advice(std::string(name), {kNames.begin(), kNames.end()}));

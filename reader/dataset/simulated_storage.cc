@@ -9,6 +9,7 @@
 #include <cmath>
 #include <thread>
 
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 
@@ -79,10 +80,8 @@ void put_part(const std::string& text, std::string_view part, StorageModel& mode
   } else if (name == "rate") {
     model.bytes_per_s = parse_quantity(text, value, kSizes);
   } else if (name == "depth") {
-    const auto [rest, error] =
-        std::from_chars(value.data(), value.data() + value.size(), model.depth);
-    if (error != std::errc() || rest != value.data() + value.size() || model.depth < 0)
-      refuse(text, "depth must be a number of requests, or 0 for no limit");
+    model.depth = parse_number<int>(value).value_or(-1);
+    if (model.depth < 0) refuse(text, "depth must be a number of requests, or 0 for no limit");
   } else {
     refuse(text, "'" + std::string(name) + "' is not open, access, rate or depth");
   }
@@ -180,9 +179,8 @@ class Delayed final : public Dataset {
   /// before.
   std::uint64_t ask(std::span<const std::uint64_t> run) const {
     std::uint64_t bytes = 0;
-    const bool all_asked = std::all_of(run.begin(), run.end(), [&](std::uint64_t sample) {
-      return arrival_[sample] != kNotAsked;
-    });
+    const bool all_asked = std::ranges::all_of(
+        run, [&](std::uint64_t sample) { return arrival_[sample] != kNotAsked; });
     if (all_asked) return 0;
     for (std::uint64_t sample = run.front(); sample <= run.back(); ++sample)
       bytes += dataset_->bytes(sample);
@@ -220,18 +218,15 @@ std::span<const StorageModel> storage_presets() { return kPresets; }
 StorageModel parse_storage(const std::string& text) {
   constexpr double kHour = 3600;
   StorageModel model;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    const auto preset = std::find_if(kPresets.begin(), kPresets.end(),
-                                     [&](const StorageModel& one) { return one.name == part; });
-    if (begin == 0 && preset != kPresets.end()) {
+  const std::vector<std::string_view> parts = split_text(text, ',');
+  for (const std::string_view& part : parts) {
+    const auto preset = std::ranges::find(kPresets, part, &StorageModel::name);
+    if (&part == parts.data() && preset != kPresets.end()) {
       model = *preset;
     } else {
-      put_part(text, part, model);
+      put_part(text, std::string(part), model);
       model.stands_for = {};
     }
-    begin = end + 1;
   }
   if (std::max(model.open_s, model.access_s) > kHour) refuse(text, "that is more than an hour");
   if (model.bytes_per_s > 0 && model.bytes_per_s < 1)

@@ -314,7 +314,7 @@ PicturePlan plan_picture(const DetectionAugment& augment, SampleRandom random, s
 
 void fill(std::span<std::uint8_t> pixels, const std::array<std::uint8_t, 3>& color) {
   if (color[0] == color[1] && color[1] == color[2]) {
-    std::fill(pixels.begin(), pixels.end(), color[0]);  // a memset
+    std::ranges::fill(pixels, color[0]);  // a memset
     return;
   }
   std::array<std::uint8_t, 192> pattern;  // whole pixels, and whole cache lines

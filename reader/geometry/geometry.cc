@@ -52,7 +52,7 @@ Matrix Matrix::turning(const ImageInfo& image) {
 Matrix Matrix::from_corners(const std::array<Point, 4>& from, const std::array<Point, 4>& to) {
   Matrix made = from_square(to) * from_square(from).inverse();
   for (double& value : made.m) value /= made.m[8];
-  if (!std::all_of(made.m.begin(), made.m.end(), [](double v) { return std::isfinite(v); }))
+  if (!std::ranges::all_of(made.m, [](double v) { return std::isfinite(v); }))
     throw Error(ErrorKind::kUsage, "no perspective takes these four points to those");
   return made;
 }

@@ -324,7 +324,7 @@ void clear(PlacedTargets& targets, std::uint8_t ignored) {
   targets.classes.labels.clear();
   targets.classes.scores.clear();
   targets.caption.clear();
-  std::fill(targets.mask.begin(), targets.mask.end(), ignored);
+  std::ranges::fill(targets.mask, ignored);
 }
 
 }  // namespace packhorse::reader

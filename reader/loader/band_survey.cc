@@ -83,7 +83,8 @@ bool is_float(const std::pair<int, int>& layout) {
 BandChoice survey_bands(const Dataset& dataset, const LoaderOptions& options) {
   const BandOptions& wanted = *options.bands;
   const auto layouts = layouts_of(dataset, options.limits);
-  if (layouts.empty()) throw Error(ErrorKind::kUnsupported, "none of its images can be decoded");
+  if (layouts.empty())
+    throw Error(ErrorKind::kUnsupported, "none of the dataset's images can be decoded");
   const auto [bands, bits] = *layouts.begin();
   bool same_bands = true, same_bits = true, same_numbers = true;
   for (const auto& layout : layouts) {
@@ -93,26 +94,26 @@ BandChoice survey_bands(const Dataset& dataset, const LoaderOptions& options) {
   }
   const auto refuse = [&](const char* how, const char* advice) {
     throw Error(ErrorKind::kUnsupported,
-                std::string("its images have ") + how + ": " + words_of(layouts), {}, advice);
+                std::string("the dataset's images have ") + how + ": " + words_of(layouts), {},
+                advice);
   };
   if (wanted.of != 0 && !(same_bands && bands == wanted.of))
-    throw Error(ErrorKind::kUsage, "its images have other bands than the " +
+    throw Error(ErrorKind::kUsage, "the dataset's images have other bands than the " +
                                        std::to_string(wanted.of) +
                                        " that are wanted: " + words_of(layouts));
   if (wanted.numbers.empty() && !same_bands)
-    refuse("unlike bands", "name the bands that are wanted, which all images must have");
-  if (!same_numbers)
-    refuse("samples of unlike kinds", "pack integers and floating-point numbers apart");
+    refuse("different numbers of bands", "give `bands=` with numbers that all images have");
+  if (!same_numbers) refuse("integers and floating-point numbers", "pack them as two datasets");
   if (!same_bits && !wanted.mixed_bits)
-    refuse("samples of unlike bits",
-           "allow mixed bits: each sample is then a fraction of the highest number of its bits");
+    refuse("different numbers of bits",
+           "give `mixed_bits=true`: each number is then a fraction of the highest of its bits");
   const bool integers =
       options.format.type == PixelType::kUint8 || options.format.type == PixelType::kUint16;
   if (bits == 32 && integers)
     throw Error(ErrorKind::kUsage,
-                "its samples are floating-point numbers: choose float32 or float16");
+                "the dataset has floating-point numbers: choose float32 or float16");
   if (options.format.type == PixelType::kUint8 && !(same_bits && bits == 8))
-    throw Error(ErrorKind::kUsage, "its samples are of 16 bits: choose uint16, float32 or float16");
+    throw Error(ErrorKind::kUsage, "the dataset has 16 bits: choose uint16, float32 or float16");
   BandChoice choice{.numbers = wanted.numbers, .bits = same_bits ? bits : 0};
   if (choice.numbers.empty()) {
     choice.of = bands;

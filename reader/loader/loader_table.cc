@@ -88,6 +88,13 @@ constexpr Value kWeights = {[](LoaderOptions& options, const OptionValues& given
                                                                           : sampling.field;
                             }};
 
+/// 0 is the default, and no number that anybody can give.
+constexpr Value kNumSamples = {plain(PACKHORSE_MEMBER(sampling.num_samples)).set,
+                               [](const LoaderOptions& options) {
+                                 const std::uint64_t samples = options.sampling.num_samples;
+                                 return samples == 0 ? std::string() : values::text_of(samples);
+                               }};
+
 constexpr std::pair<std::string_view, Sampling::Until> kUntils[] = {
     {"first", Sampling::Until::kFirst}, {"all", Sampling::Until::kAll}};
 
@@ -154,8 +161,9 @@ std::span<const LoaderOption> loader_options() {
         .help = "Samples in an epoch, repeats included; default: those of the dataset; of several "
                 "datasets with weights, as `until=` says",
         .kind = kInteger,
+        .least = 1,
         .most = (std::uint64_t{1} << 52) - 1},
-       plain(PACKHORSE_MEMBER(sampling.num_samples))},
+       kNumSamples},
       {{.name = "until",
         .help = "When an epoch of several datasets with weights ends: when the first of them ends, "
                 "or when all have ended; shorter ones begin again",

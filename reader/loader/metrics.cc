@@ -72,8 +72,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 void check_name(const std::string& name) {
   const auto in_name = [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-  if (!name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), in_name))
-    return;
+  if (!name.empty() && is_letter(name.front()) && std::ranges::all_of(name, in_name)) return;
   throw Error(ErrorKind::kUsage, "'" + name + "' is not a valid name for a metric label", {},
               "use letters, digits and _, not beginning with a digit");
 }

@@ -63,8 +63,7 @@ void Ring::fail(std::exception_ptr error) {
 Ring::Slot& Ring::take(std::uint64_t step, std::uint64_t& ready) {
   Slot& taken = slot(step);
   std::unique_lock lock(mutex_);
-  ready = static_cast<std::uint64_t>(
-      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.ready; }));
+  ready = static_cast<std::uint64_t>(std::ranges::count_if(slots_, &Slot::ready));
   consumer_.wait(lock, [&] { return is_done(step); });
   if (error_) std::rethrow_exception(error_);
   taken.ready = false;

@@ -66,7 +66,7 @@ bool Prefetcher::ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead
   samples_.clear();
   for (std::uint64_t ticket = begin; ticket < end; ++ticket)
     samples_.push_back(order_.sample(ticket));
-  std::sort(samples_.begin(), samples_.end());
+  std::ranges::sort(samples_);
   const std::size_t most = std::max<std::size_t>(1, samples_.size() / 4);
   for (std::size_t at = 0; at < samples_.size();) {
     const std::uint64_t due = begin + at;

@@ -45,7 +45,7 @@ TargetsReader::TargetsReader(const Dataset& dataset) : dataset_(dataset) {
 
 TargetsReader::Place TargetsReader::place_of(const TargetRecord& target) const {
   const auto& fields = dataset_.fields();
-  const auto found = std::find(fields.begin(), fields.end(), target.name);
+  const auto found = std::ranges::find(fields, target.name);
   if (found == fields.end())
     throw Error(ErrorKind::kCorrupt, "the dataset has targets, but not the field that holds them");
   return {static_cast<std::size_t>(found - fields.begin()), target.classes.size()};

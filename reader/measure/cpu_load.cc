@@ -46,7 +46,7 @@ std::optional<double> busy_seconds(std::string_view proc_stat, const std::vector
     int cpu = -1;
     if (!name.starts_with("cpu") || name.size() == 3) continue;  // the line of all CPUs together
     const auto [end, code] = std::from_chars(name.data() + 3, name.data() + name.size(), cpu);
-    if (code != std::errc() || std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) continue;
+    if (code != std::errc() || std::ranges::find(cpus, cpu) == cpus.end()) continue;
     if (!(words >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal)) continue;
     ticks += user + nice + system + irq + softirq + steal;  // guests' time is in user and nice
     ++found;

@@ -5,14 +5,13 @@
 namespace packhorse::reader {
 
 std::optional<Knee> find_knee(std::vector<SweepPoint> points) {
-  std::sort(points.begin(), points.end(),
-            [](const SweepPoint& a, const SweepPoint& b) { return a.workers < b.workers; });
+  std::ranges::sort(points, {}, &SweepPoint::workers);
   const auto slower = [](const SweepPoint& a, const SweepPoint& b) {
     return a.images_per_s < b.images_per_s;
   };
-  const auto best = std::max_element(points.begin(), points.end(), slower);
+  const auto best = std::ranges::max_element(points, slower);
   if (best == points.end() || best->images_per_s <= 0) return std::nullopt;
-  const auto knee = std::find_if(points.begin(), points.end(), [&](const SweepPoint& point) {
+  const auto knee = std::ranges::find_if(points, [&](const SweepPoint& point) {
     return point.images_per_s >= kKneeShare * best->images_per_s;
   });
   return Knee{.workers = knee->workers,

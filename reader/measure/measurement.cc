@@ -279,7 +279,7 @@ Spread spread_of(std::vector<double> values) {
 
 double percentile(std::vector<double> values, double p) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const double place = std::clamp(p, 0.0, 1.0) * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, values.size() - 1);

@@ -27,8 +27,8 @@ const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) 
     refuse("a batch of " + std::to_string(options.batch_size) + " in a world of " +
            std::to_string(options.world) + ": neither may be more than " + std::to_string(kMost));
   if (options.rank < 0 || options.rank >= options.world) {
-    refuse("rank " + std::to_string(options.rank) + " is outside a world of " +
-           std::to_string(options.world));
+    refuse("rank " + std::to_string(options.rank) + " is not one of a world of " +
+           std::to_string(options.world) + ": ranks are counted from 0");
   }
   if (options.batch_size < 1) {
     refuse("the batch size is " + std::to_string(options.batch_size) + ", it must be 1 or more");

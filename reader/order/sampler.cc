@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/resources.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::reader {
@@ -59,14 +60,9 @@ void check_weights(std::span<const double> weights, std::uint64_t expected,
 double number_in(std::span<const std::byte> field) {
   const auto* const text = reinterpret_cast<const char*>(field.data());
   std::string_view number(text, field.size());
-  const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!number.empty() && blank(number.front())) number.remove_prefix(1);
-  while (!number.empty() && blank(number.back())) number.remove_suffix(1);
-  double value = 0;
-  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (code != std::errc() || end != number.data() + number.size())
-    throw Error(ErrorKind::kUsage, "its field of weights is no number");
-  return value;
+  const auto value = parse_number<double>(trimmed(number));
+  if (!value) throw Error(ErrorKind::kUsage, "its field of weights is not a number");
+  return *value;
 }
 
 std::vector<double> weights_in_field(const Dataset& dataset, const std::string& name) {
@@ -74,7 +70,7 @@ std::vector<double> weights_in_field(const Dataset& dataset, const std::string& 
   const auto found = std::ranges::find(fields, name);
   if (found == fields.end()) {
     const std::string others = fields.empty() ? "" : ", or a field; " + choice_advice(name, fields);
-    refuse_draws("weights are in no field '" + name + "'",
+    refuse_draws("there is no field '" + name + "' with weights",
                  "give `weights=balanced` or `weights=sqrt`" + others);
   }
   const auto field = static_cast<std::size_t>(found - fields.begin());

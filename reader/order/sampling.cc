@@ -53,7 +53,7 @@ Sampling::Weights class_weights(const Dataset& dataset,
     weights->push_back(found->second);
   }
   for (const auto& [name, weight] : by_name) {
-    if (std::find(classes.begin(), classes.end(), name) == classes.end())
+    if (std::ranges::find(classes, name) == classes.end())
       refuse_sampling("there is no class '" + name + "'", choice_advice(name, classes));
   }
   return weights;

@@ -37,7 +37,7 @@ ShuffleQuality shuffle_quality(const Dataset& dataset, const Order& order, std::
       samples.push_back(order.sample(step, place));
       labels.insert(dataset.label(samples.back()));
     }
-    std::sort(samples.begin(), samples.end());
+    std::ranges::sort(samples);
     for (std::size_t k = 1; k < samples.size(); ++k) pairs += samples[k] == samples[k - 1] + 1;
     const auto n = static_cast<double>(size);
     expected_pairs += n * (n - 1) / static_cast<double>(dataset.size());

@@ -40,20 +40,22 @@ std::size_t size_of(PixelType type) {
 void PixelFormat::validate(std::size_t channels, bool within_0_and_1) const {
   if (mean.empty() && deviation.empty()) return;
   require(type != PixelType::kUint8 && type != PixelType::kUint16,
-          "integers cannot be normalised: choose float32 or float16");
+          "mean and std need floating-point pixels: choose float32 or float16");
   if (mean.size() != channels || deviation.size() != channels)
-    throw Error(ErrorKind::kUsage, "means and deviations must be as many as the channels, " +
-                                       std::to_string(channels));
+    throw Error(ErrorKind::kUsage,
+                "mean and std need one number for each channel, of which there are " +
+                    std::to_string(channels));
   const float most = type == PixelType::kFloat16 ? kLargestHalf : std::numeric_limits<float>::max();
   for (std::size_t c = 0; c < mean.size(); ++c) {
-    require(deviation[c] > 0 && std::isfinite(deviation[c]), "the deviation must be above 0");
-    require(std::isfinite(mean[c]), "the mean must be a number");
+    require(deviation[c] > 0 && std::isfinite(deviation[c]), "each std must be above 0");
+    require(std::isfinite(mean[c]), "each mean must be a finite number");
     if (!within_0_and_1) continue;
-    require(mean[c] >= 0 && mean[c] <= 1,
-            "the mean must be within 0 and 1, as it is of pixels scaled to 0..1: divide by 255, "
-            "or of 16 bits by 65535");
+    require(
+        mean[c] >= 0 && mean[c] <= 1,
+        "each mean must be from 0 to 1, because pixels are scaled to 0..1: divide it by 255, or "
+        "by 65535 for 16 bits");
     require(largest(mean[c], deviation[c]) <= most,
-            "normalised pixels would be beyond what their type holds: choose a larger deviation");
+            "normalised pixels would exceed the range of their type: choose a larger std");
   }
 }
 

@@ -19,8 +19,9 @@ from collections import Counter
 from pathlib import Path
 
 PATHS = ["a.ppm", "b c.ppm", "d/e.ppm", "f;g.ppm", "h,i.ppm", "ü.ppm", "1.ppm", "x.y.ppm"]
-NAMES = ["cat", "golden retriever", "crane, bird", "a;b", 'the "best"', "Übel", "7up", "x-1", "猫", "nan", "2.5 l", "1e3"]
+NAMES = ["cat", "golden retriever", "crane, bird", "a;b", 'the "best"', "Übel", "7up", "x-1", "猫", "nano", "2.5 l", "1e3"]
 INTEGERS = ["0", "1", "2", "3", "10", "11"]
+MISSING = {"NaN", "nan", "None", "NULL", "null", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA"}
 SPOILERS = ["03", "3.0", "nan", "+1", "cat", "CAT", "cafe\u0301", "café", "-0", "1_000", "５"]
 
 
@@ -36,6 +37,8 @@ def is_integer(text):
 
 def classes_of(labels):
     """The classes by the documented rule; None where it refuses."""
+    if not MISSING.isdisjoint(labels):
+        return None
     kinds = {
         "integer" if is_integer(text) else "number" if re.fullmatch(r"[+-]?\d*\.?\d*", text, re.ASCII) and re.search(r"[0-9]", text) else "name"
         for text in labels

@@ -171,7 +171,7 @@ def test_coco_takes_instances_and_names_what_it_does_not_read(tmp_path):
     notes = "\n".join(result.json["notes"])
     assert "'images/test2017' is left out: no annotation file is about its images" in notes
     assert "not read: 'annotations/captions_train2017.json'; captions are packed with --targets caption:FILE" in notes
-    assert "not read: 'annotations/person_keypoints_train2017.json'; objects with key points" in notes
+    assert "not read: 'annotations/person_keypoints_train2017.json'; instead of the others, --targets coco:FILE reads such a file" in notes
 
 
 def test_coco_takes_the_captions_of_all_its_images(tmp_path):
@@ -578,7 +578,7 @@ def test_a_carriage_return_that_ends_no_line_loses_nothing(tmp_path, kind, list)
     (source / list).write_bytes((source / list).read_bytes().replace(b"\n", b"\r"))
     result = run("pack", source, tmp_path / "out", "--format=wds")
     if list.startswith("labels"):
-        assert result.code == DAMAGE and "line 1: a word in it is no number" in result.err, result
+        assert result.code == DAMAGE and "line 1: a word in it is not a number" in result.err, result
     else:
         assert result.code == USAGE and "line 1 has a carriage return that ends no line" in result.err, result
 
@@ -852,3 +852,24 @@ def test_a_dry_run_shows_the_objects(tmp_path):
         "problems_by_reason": [], "problem_reasons_left_out": 0,
     }
     assert not (tmp_path / "out").exists()
+
+
+def test_masks_with_annotations_of_their_images_are_no_images_of_voc(tmp_path):
+    for folder in ("masks", "SegmentationClass"):
+        source = tmp_path / folder
+        for i in range(2):
+            made.image(source / folder / f"{i}.png")
+            made.text(source / f"xmls/{i}.xml", made.voc_text())
+        refused(source, tmp_path / "out", "next: ")
+
+
+@pytest.mark.parametrize("kind", ["voc", "yolo"])
+def test_two_images_of_one_annotation_are_refused(tmp_path, kind):
+    """One of them may be the other's mask."""
+    source = tmp_path / "source"
+    made.voc(source, sets=()) if kind == "voc" else made.yolo(source)
+    first = min(path for path in source.rglob("*.jpg"))
+    made.image(first.with_suffix(".png"))
+    message = refused(source, tmp_path / "out", "two images would get the same annotations")
+    assert first.name in message and first.with_suffix(".png").name in message
+    assert pack(source, tmp_path / "out", "--exclude=*.png").code == DONE

@@ -296,7 +296,7 @@ def test_an_object_of_voc_in_other_letters_is_not_passed_over(tmp_path, tag):
 
 def test_a_null_is_no_class_of_a_data_yaml_and_one_list_for_both_splits_is_told(tmp_path):
     source = split_source(tmp_path / "source", ("labels", "txt", YOLO), {"data.yaml": YAML.replace("[cat]", "[cat, ~]")})
-    assert "the name of class 1 is no text" in refused(source, tmp_path / "out")
+    assert "the name of class 1 is not a text" in refused(source, tmp_path / "out")
     source = tmp_path / "darknet"
     images(source, "obj_train_data/1")
     text(source / "obj_train_data/1.txt", YOLO)
@@ -323,3 +323,52 @@ def test_no_reading_takes_an_image_without_xml_for_one_without_objects(tmp_path)
     source = source_of(tmp_path / "source", beside=("", "xml", VOC))
     images(source, "siteA/2")
     assert "--targets voc" not in refused(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_annotations_of_some_of_the_images_are_offered_with_the_rejects(tmp_path, drawn):
+    """Drawings of the objects lie beside the images, as LabelMe writes them; or a file for each split lacks an image."""
+    source = tmp_path / "source"
+    if drawn:
+        images(source, *(f"{folder}/{i}" for folder in ("JPEGImages", "Drawn") for i in (1, 2)))
+        text(source / "annotations.json", coco(["JPEGImages/1.ppm", "JPEGImages/2.ppm"]))
+    else:
+        for split in ("train", "val"):
+            images(source, *(f"{split}/{split}{i}" for i in (1, 2)))
+            text(source / f"{split}.json", coco([f"{split}1.ppm"]))
+    first = check_readings(source, tmp_path, refused(source, tmp_path / "out"))[0]
+    assert first.startswith("--targets ") and first.endswith("--max-rejects 2")
+
+
+@pytest.mark.parametrize(
+    "name, header, row, option",
+    [
+        ("_classes.csv", "filename, cat, dog\n", "{}, 1, 0\n", "classes"),
+        ("_annotations.csv", "", "{},1,1,2,3,cat\n", "table"),
+    ],
+)
+def test_tables_in_the_folders_of_splits_are_offered(tmp_path, name, header, row, option):
+    source = tmp_path / "source"
+    for split in ("train", "valid"):
+        images(source, *(f"{split}/{split}{i}" for i in range(3)))
+        text(source / split / name, header + "".join(row.format(f"{split}{i}.ppm") for i in range(3)))
+    tail = {"classes": "*", "table": "xyxy"}[option]
+    first = check_readings(source, tmp_path, refused(source, tmp_path / "out"))[0]
+    assert first == " ".join(f"--targets {split}={option}:{source}/{folder}/{name}:{tail}" for split, folder in (("train", "train"), ("val", "valid")))
+
+
+@pytest.mark.parametrize("folders", [("train/", "valid/"), ("",)])
+def test_masks_beside_images_that_lie_in_no_class_folder_are_offered_as_masks(tmp_path, folders):
+    source = tmp_path / "source"
+    images(source, *(f"{folder}{i}{mask}" for folder in folders for i in range(3) for mask in ("", "_mask")))
+    first = readings(refused(source, tmp_path / "out"))[0]
+    assert first[0][0] == "--field-from" and first[0][1].endswith("{stem}_mask.ppm") and first[1] == 3 * len(folders)
+    check_readings(source, tmp_path, refused(source, tmp_path / "out"))
+
+
+def test_numbered_copies_beside_images_are_not_offered_as_their_masks(tmp_path):
+    source = tmp_path / "source"
+    images(source, *(f"{folder}/{folder}{i}{copy}" for folder in "ab" for i in range(3) for copy in ("", f" copy {i}")))
+    message = refused(source, tmp_path / "out")
+    assert "field-from" not in message
+    assert "--classes-at 1" in check_readings(source, tmp_path, message)

@@ -156,7 +156,7 @@ def test_samples_may_come_by_weight(inputs, runs):
     for options in (["--weights", "balanced"], ["--weights", "sqrt", "--replacement"], []):
         assert [r["images"] for r in runs("wds", *options, *READ)] == [100]
     for options, words in [
-        (["--weights", "score"], "weights are in no field 'score'"),
+        (["--weights", "score"], "there is no field 'score' with weights"),
         (["--weights", "balanced", "--order", "sequential"], "in stored order nothing is drawn by weight"),
         (["--replacement"], "--replacement is about weights of classes or samples"),
     ]:

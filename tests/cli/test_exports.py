@@ -169,13 +169,13 @@ SHAPE = {"label": "cat", "points": [[1, 1], [9, 9]], "shape_type": "rectangle"}
         ({**SHAPE, "shape_type": "circle"}, "shape 1: a shape of the type 'circle' is neither a polygon nor a rectangle"),
         ({**SHAPE, "shape_type": "linestrip"}, "a shape of the type 'linestrip'"),
         ({**SHAPE, "shape_type": "mask"}, "a shape of the type 'mask'"),
-        ({**SHAPE, "shape_type": 7}, "shape_type is no text"),
+        ({**SHAPE, "shape_type": 7}, "shape_type is not a text"),
         ({**SHAPE, "points": [[1, 1]]}, "a rectangle has 1 points"),
         ({**SHAPE, "points": [[1, 1], [1, 9]]}, "its box has no area"),
         ({**SHAPE, "points": [[1, 1], [109, 9]]}, "is beyond the image"),
         ({**SHAPE, "shape_type": "polygon"}, "a polygon of 2 points"),
         ({**SHAPE, "points": [[1, 1, 1], [2, 2]]}, "a point is not x and y"),
-        ({**SHAPE, "points": "x"}, "its points is no list"),
+        ({**SHAPE, "points": "x"}, "its points is not a list"),
         ({**SHAPE, "label": ""}, "it has no class"),
         ({"points": []}, "it has no label"),
     ],
@@ -228,7 +228,7 @@ BOX = 'label="cat" xtl="10" ytl="20" xbr="30" ybr="40"'
         ('<polyline label="cat" points="1,1;2,2"/>', "polyline 1: it is neither a box, a polygon nor a mask"),
         ('<ellipse label="cat" cx="9" cy="9" rx="2" ry="2"/>', "ellipse 1: it is neither"),
         ('<skeleton label="cat"><points label="1" points="1,1"/></skeleton>', "skeleton 1: it is neither"),
-        ('<box label="cat" xtl="x" ytl="20" xbr="30" ybr="60"/>', "its xtl is no number"),
+        ('<box label="cat" xtl="x" ytl="20" xbr="30" ybr="60"/>', "its xtl is not a number"),
         ('<box label="cat" xtl="30" ytl="20" xbr="10" ybr="60"/>', "its box has no area"),
         ('<box xtl="10" ytl="20" xbr="30" ybr="60"/>', "it has no class"),
         (f'<box {BOX} rotation="45"/><box label="cat" xtl="0" ytl="0" xbr="30" ybr="30" rotation="45"/>', "is beyond the image"),
@@ -236,7 +236,7 @@ BOX = 'label="cat" xtl="10" ytl="20" xbr="30" ybr="40"'
         ('<mask label="cat" rle="0, 4" left="99" top="0" width="2" height="2"/>', "its mask is empty, or beyond the image"),
         ('<mask label="cat" rle="0, 5" left="0" top="0" width="2" height="2"/>', "its runs are more than its mask has pixels"),
         ('<mask label="cat" rle="0, 3" left="0" top="0" width="2" height="2"/>', "its runs are fewer than its mask has pixels"),
-        ('<mask label="cat" rle="a" left="0" top="0" width="2" height="2"/>', "its rle is no list of numbers"),
+        ('<mask label="cat" rle="a" left="0" top="0" width="2" height="2"/>', "its rle is not a list of numbers"),
     ],
 )
 def test_a_shape_of_cvat_that_is_no_object_rejects_its_image(tmp_path, shapes, words):
@@ -274,7 +274,7 @@ def test_cvat_turns_boxes_draws_masks_and_keeps_attributes(tmp_path):
     head = "<task><labels><label><name>ant</name></label><label><name>indoor</name><type>tag</type></label></labels></task>"
     exports.cvat(tmp_path / "source", ["1.jpg"], shapes=shapes, head=head)
     result = packed(tmp_path / "source", tmp_path / "out")
-    assert "not read, since they are no objects: 1 tags of images" in result.json["notes"]
+    assert "not read, because they are not objects: 1 tags of images" in result.json["notes"]
     sample = objects.of_tar(tmp_path / "out/shard-000000.tar")[0]
     columns = objects.parse(sample["objects"])
     numpy.testing.assert_allclose(columns["outlines"], [[30, 20], [30, 40], [10, 40], [10, 20]])
@@ -440,7 +440,7 @@ def value(**more):
         ([region(image_rotation=90)], "it is for the image turned in Label Studio"),
         ([region(value=value(rectanglelabels=["cat", "dog"]))], "it has 2 classes"),
         ([region(type="rectangle", value={k: v for k, v in value().items() if k != "rectanglelabels"})], "it has no class"),
-        ([region(value=value(x="1"))], "its x is no number"),
+        ([region(value=value(x="1"))], "its x is not a number"),
         ([region(value=value(x=90))], "is beyond the image"),
         ([region(original_width=None)], "it has no original_width"),
         ([region(original_width=99)], "its size: it is 99 x 80, and elsewhere 100 x 80"),
@@ -459,7 +459,7 @@ def test_label_studio_has_polygons_turned_boxes_and_classes_apart(tmp_path):
     choice = {"id": "c", "type": "choices", "value": {"choices": ["indoor"]}}
     exports.label_studio(tmp_path / "source", ["1.jpg"], regions=[polygon, turned, *apart, choice], address="/data/upload/7/")
     result = packed(tmp_path / "source", tmp_path / "out")
-    assert "not read, since they are no objects: 1 results of the type 'choices'" in result.json["notes"]
+    assert "not read, because they are not objects: 1 results of the type 'choices'" in result.json["notes"]
     [columns] = columns_of(tmp_path / "out")
     numpy.testing.assert_allclose(columns["boxes"], [[10, 20, 30, 60], [30, 20, 50, 40], [10, 20, 30, 60]], atol=1e-4)
     numpy.testing.assert_allclose(columns["outlines"][3:], [[50, 20], [50, 40], [30, 40], [30, 20]], atol=1e-9)
@@ -482,7 +482,7 @@ def test_tasks_that_are_not_done_once_are_rejected(tmp_path, change, words):
     assert words in rejected(tmp_path / "source", tmp_path / "out")
 
 
-@pytest.mark.parametrize("data, words", [({"image": "x.txt"}, "its data names no images"), ({"a": "1.jpg", "b": "2.jpg"}, "its data names several images"), ([], "its data is no JSON object")])
+@pytest.mark.parametrize("data, words", [({"image": "x.txt"}, "its data names no images"), ({"a": "1.jpg", "b": "2.jpg"}, "its data names several images"), ([], "its data is not a JSON object")])
 def test_a_task_must_name_one_image(tmp_path, data, words):
     exports.label_studio(tmp_path / "source", ["1.jpg"])
     [file] = (tmp_path / "source").glob("*.json")
@@ -549,11 +549,11 @@ def test_dota_and_kitti_say_flags(tmp_path):
     "kind, line, words",
     [
         ("dota", "1 1 9 1 9 9 1 9\n", "line 2: it has 8 words"),
-        ("dota", "1 1 9 1 9 9 1 x cat 0\n", "line 2: a corner is no number"),
-        ("dota", "1 1 9 1 9 9 1 9 cat 7\n", "line 2: its last word, whether it is difficult, is none of 0, 1 and 2"),
+        ("dota", "1 1 9 1 9 9 1 x cat 0\n", "line 2: a corner is not a number"),
+        ("dota", "1 1 9 1 9 9 1 9 cat 7\n", "line 2: its last word, whether it is difficult, is not 0, 1 or 2"),
         ("dota", "-5 1 9 1 9 9 1 9 cat 0\n", "is beyond the image"),
         ("kitti", "Car 0 0 0 1 1 9 9\n", "line 2: it has 8 words, not a type and 14 numbers"),
-        ("kitti", "Car 0 0 0 1 1 9 y 0 0 0 0 0 0 0\n", "line 2: a word behind the type is no number"),
+        ("kitti", "Car 0 0 0 1 1 9 y 0 0 0 0 0 0 0\n", "line 2: a word after the type is not a number"),
     ],
 )
 def test_a_line_that_is_no_object_rejects_its_image(tmp_path, kind, line, words):
@@ -567,7 +567,7 @@ def test_a_line_that_is_no_object_rejects_its_image(tmp_path, kind, line, words)
     [
         ('[{"image": "1.jpg", "annotations": [{"label": "cat", "coordinates": {"x": 1}}]}]', "it has no width"),
         ('[{"annotations": [{"label": "a", "coordinates": {}}]}]', "image 1: it has no image"),
-        ('{"annotations": [], "coordinates": 1, "label": 2}', "it is no list of images"),
+        ('{"annotations": [], "coordinates": 1, "label": 2}', "it is not a list of images"),
     ],
 )
 def test_a_file_of_create_ml_that_is_wrong_is_named(tmp_path, text, words):
@@ -597,3 +597,62 @@ def test_files_that_are_cut_anywhere_are_refused_or_rejected(tmp_path, kind):
         assert result.code in (DONE, USAGE, DAMAGE), result
         if result.code == DONE:
             assert kind in ("table", "via", "dota", "kitti"), "a line may be cut off whole"
+
+
+def options_in(message, before):
+    """The options that a message names behind some words, until the next sentence."""
+    return [shlex.split(one) for one in re.search(re.escape(before) + r" (--.*)", message)[1].split(", or ")]
+
+
+def test_a_choice_is_named_for_the_files_of_all_splits(tmp_path):
+    regions = [exports.via_region(made.CLASSES[label], *box) for label, box in made.BOXES]
+    for one in regions:
+        one["region_attributes"]["colour"] = "red"
+    for split in ("train", "val"):
+        exports.via(tmp_path / "source" / split, [f"{split}-{i}.jpg" for i in range(2)], regions=regions)
+    message = refused(tmp_path / "source", tmp_path / "out", "several attributes of the regions may be their class")
+    first = options_in(message, "say which is:")[0]
+    packed(tmp_path / "source", tmp_path / "out", *first)
+    for split in ("train", "val"):
+        check(tmp_path / "out" / split)
+
+
+def test_several_files_of_splits_are_refused_with_a_command_that_works(tmp_path):
+    for split in ("train", "val"):
+        names = [f"{split}-{i}.jpg" for i in range(2)]
+        for file in ("a.csv", "b.csv"):
+            exports.table(tmp_path / "source" / split, names, file=file)
+    made.image(tmp_path / "source/test/9.jpg")
+    message = refused(tmp_path / "source", tmp_path / "out", "there are several for the same images: a.csv and b.csv")
+    command = shlex.split(re.search(r"packhorse (pack .*?);", message)[1])
+    packhorse(*[str(tmp_path / "out") if word == "OUT" else word for word in command], "--format=wds")
+    for split in ("train", "val"):
+        check(tmp_path / "out" / split)
+
+
+def number_via(root):
+    exports.via(root, regions=[{"shape_attributes": exports.via_region("x", *box)["shape_attributes"], "region_attributes": {}} for _, box in made.BOXES])
+
+
+@pytest.mark.parametrize(
+    "write, words, names",
+    [
+        (number_via, "no region has an attribute that would name its class", ["thing"]),
+        (lambda root: exports.table(root, row=lambda name, label, *box: f"{name},{WIDTH},{HEIGHT},{made.CLASSES.index(label)},{','.join(map(str, box))}"),
+         "the classes of the table are numbers", made.CLASSES),
+    ],
+)
+def test_classes_that_annotations_do_not_name_are_given_alone(tmp_path, write, words, names):
+    write(tmp_path / "source")
+    message = refused(tmp_path / "source", tmp_path / "out", words)
+    assert message.rstrip().endswith("--target-classes FILE")
+    made.text(tmp_path / "names.txt", "\n".join(names) + "\n")
+    packed(tmp_path / "source", tmp_path / "out", f"--target-classes={tmp_path}/names.txt")
+    assert json.loads((tmp_path / "out/dataset.json").read_text())["targets"][0]["classes"] == names
+    packhorse("inspect", tmp_path / "out", "--verify=full", "--against", tmp_path / "source", f"--target-classes={tmp_path}/names.txt")
+
+
+def test_images_without_a_file_of_labelme_name_the_folder(tmp_path):
+    exports.labelme(tmp_path / "source")
+    made.image(tmp_path / "source/3.jpg")
+    assert "no annotations: source has no image of that name" in rejected(tmp_path / "source", tmp_path / "out")

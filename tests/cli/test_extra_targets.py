@@ -93,7 +93,7 @@ def test_tables_that_are_not_clear_are_refused(pictures, tmp_path):
         return pack(pictures, tmp_path / "out", f"--targets=classes:{table}{column}", code=USAGE).err
 
     assert "-1, 0 and 1" in refused(["image", "x", "y"], ["a", 1, 0], ["b", -1, 0], ["c", 0, 0], column=":*")
-    assert "no number" in refused(["image", "x", "y"], ["a", 1, "yes"], ["b", 1, 0], ["c", 0, 0], column=":*")
+    assert "not a number" in refused(["image", "x", "y"], ["a", 1, "yes"], ["b", 1, 0], ["c", 0, 0], column=":*")
     assert "two rows" in refused(["image", "x", "y"], ["a", 1, 0], ["a", 1, 0], ["c", 0, 0], column=":*")
     index = refused(["", "image", "x"], [0, "a", 1], [1, "b", 0], [2, "c", 1], column=":*")
     assert "column 1 has no name in line 1" in index and "to_csv(index=False)" in index
@@ -147,9 +147,9 @@ def test_a_file_of_captions_is_refused_in_plain_words(pictures, tmp_path):
     for images, captions, words in (
         ([{"id": 1}], [caption], 'image 1 of its list: it has no file_name'),
         ([{**image, "id": [1]}], [caption], "image 1 of its list: "),
-        ([image], [{**caption, "caption": 3}], "annotation 1 of its list: its caption is no text"),
+        ([image], [{**caption, "caption": 3}], "annotation 1 of its list: its caption is not a text"),
         ([image], [{**caption, "image_id": "2"}], 'a caption is for the image "2", which is not in its list'),
-        ([image], [7], "annotation 1 of its list: it is no JSON object"),
+        ([image], [7], "annotation 1 of its list: it is not a JSON object"),
     ):
         file = tmp_path / "captions.json"
         file.write_text(json.dumps({"images": images, "annotations": captions}))

@@ -591,3 +591,91 @@ def test_a_class_list_with_other_numbers_does_not_match(tmp_path):
         put(names, content)
         result = run("inspect", tmp_path / "out", "--against", source, "--classes", names)
         assert result.code == DAMAGE and f"classes.txt: relabelled: {words}" in result.out, result
+
+
+# --- a column of splits
+
+
+TABLE = "image,label,split\na.jpg,cat,train\nb.jpg,dog,test\nc.jpg,dog,train\nd.jpg,cat,val\n"
+
+
+def test_a_column_called_split_makes_splits(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    table, out = put(tmp_path / "table.csv", TABLE), tmp_path / "out"
+    report = proved(source, out, "--labels", table)
+    assert "the split is 'split'" in str(report["notes"])
+    found = {split: classes_of(out / split) for split in ("train", "val", "test")}
+    assert found == {"train": {"a.jpg": "cat", "c.jpg": "dog"}, "val": {"d.jpg": "cat"}, "test": {"b.jpg": "dog"}}
+
+
+@pytest.mark.parametrize("lines", ["csv", "jsonl", "json", "numbers"])
+def test_a_column_of_splits_may_have_another_name(lines, tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    rows = [line.split(",") for line in TABLE.splitlines()[1:]]
+    text = TABLE.replace("split", "usage")
+    options = ["--split-column", "usage"]
+    if lines.startswith("json"):
+        text = "".join(json.dumps({"image": a, "label": b, "usage": c}) + "\n" for a, b, c in rows)
+    if lines == "numbers":
+        text = TABLE.split("\n", 1)[1]
+        options = ["--path-column", "1", "--label-column", "2", "--split-column", "3"]
+    table, out = put(tmp_path / f"table.{'csv' if lines == 'numbers' else lines}", text), tmp_path / "out"
+    proved(source, out, "--labels", table, *options)
+    assert classes_of(out / "test") == {"b.jpg": "dog"}
+
+
+def test_columns_that_are_not_used_are_named(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    table = put(tmp_path / "table.csv", TABLE)
+    report = proved(source, tmp_path / "out", "--labels", table, "--split-column", "none")
+    assert "; not used: 'split'" in str(report["notes"]) and report["packed"] == 4
+
+
+def test_splits_in_a_table_must_be_those_of_the_folders(tmp_path):
+    source = source_of(tmp_path / "source", "train/a.jpg", "test/b.jpg", "train/c.jpg", "val/d.jpg")
+    out = tmp_path / "out"
+    proved(source, out, "--labels", put(tmp_path / "table.csv", TABLE))
+    assert classes_of(out / "val") == {"d.jpg": "cat"}
+    shutil.rmtree(out)
+    other = put(tmp_path / "other.csv", TABLE.replace("d.jpg,cat,val", "d.jpg,cat,test"))
+    words = refusal(source, out, "--labels", other)
+    assert "'val/d.jpg' is in the split 'val', and the labels file says 'test'" in words and "--split-column none" in words
+    proved(source, out, "--labels", other, "--split-column", "none")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("cat,val", "cat,", "line 5 of the labels file has no split"),
+        ("cat,val", "cat,../x", "line 5 of the labels file has the split '../x', which cannot be a folder's name"),
+        ("cat,val", "cat,Train", "'train' and 'Train', which stand for one split"),
+        ("cat,val", "cat,nan", "the column of the splits has 'nan', which is an empty cell"),
+        ("d.jpg,cat", "a.jpg,cat", "lines 2 and 5 of the labels file give 'a.jpg' different splits"),
+        ("dog,test", "cow,test", "the split test has the class 'cow', which train lacks"),
+        ("dog,test", "cat|dog,test", "may be one class, or several: 'cat'"),
+        ("dog,test", "None,test", "the label 'None' in line 3 may be a class, or say that there is no label"),
+    ],
+)
+def test_a_table_with_splits_that_is_not_clear_is_refused(old, new, said, tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    assert said in refusal(source, tmp_path / "out", "--labels", put(tmp_path / "table.csv", TABLE.replace(old, new)))
+
+
+def test_a_table_with_splits_excludes_a_split_by_chance(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    words = refusal(source, tmp_path / "out", "--labels", put(tmp_path / "table.csv", TABLE), "--split", "90:10")
+    assert "the source already has splits" in words
+
+
+@pytest.mark.parametrize("text", ['{\n "a.jpg": "cat"\n}\n', '[["a.jpg", "cat"]]'])
+def test_a_json_document_is_no_table(text, tmp_path):
+    source = source_of(tmp_path / "source", "a.jpg")
+    words = refusal(source, tmp_path / "out", "--labels", put(tmp_path / "labels.json", text))
+    assert "the labels file is a JSON document, and no table" in words
+
+
+def test_metadata_beside_images_may_have_splits(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    put(source / "metadata.csv", TABLE.replace("image", "file_name"))
+    proved(source, tmp_path / "out")
+    assert classes_of(tmp_path / "out/test") == {"b.jpg": "dog"}

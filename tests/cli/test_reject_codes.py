@@ -1,4 +1,4 @@
-"""The codes of rejects: the same in every output and by every way in, and those that docs/packing.md lists."""
+"""The codes of rejects: the same in every output and by every way in, and those that docs/reference/codes.md lists."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def lines_of(path):
 def test_the_page_lists_the_codes_of_the_table_in_its_order():
     header = next(ROOT.glob("libpack/**/reason.h")).read_text()
     table = re.findall(r'ReasonRow\{Reason::\w+,\s*"([^"]+)",\s*"([^"]+)"', header)
-    page = (ROOT / "docs/packing.md").read_text()
+    page = (ROOT / "docs/reference/codes.md").read_text()
     rows = page[page.index("| code | finding | the input |") :]
     found = re.findall(r"^\| `([a-z0-9-]+)` \| (PH[0-9]+) \|", rows, re.MULTILINE)
     assert len(table) > 20 and found[: len(table)] == table

@@ -224,7 +224,7 @@ def test_splits_of_a_list_that_look_like_one_are_refused(tmp_path, values):
         text += f"{path},{name},{split}\n"
     put(source / "list.csv", text)
     result = run("pack", source / "list.csv", tmp_path / "out", "--format", "wds")
-    assert result.code == USAGE and "the column 'split' has" in result.err and values.split()[1] in result.err, result
+    assert result.code == USAGE and "the column of the splits has" in result.err and values.split()[1] in result.err, result
     put(source / "list.csv", text.replace(f"{values.split()[1]}\n", "train2017\n").replace(f"{values.split()[0]}\n", "train2012\n"))
     pack(source / "list.csv", tmp_path / "out", "--format", "wds")
 

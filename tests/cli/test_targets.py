@@ -239,7 +239,7 @@ def test_no_image_gets_the_annotations_of_another(tmp_path, names, folders, word
 def test_options_that_make_no_sense_are_refused(tmp_path):
     source, _ = small(tmp_path)
     for options, words in (
-        (["--targets=koko:x"], "'koko' is no notation"),
+        (["--targets=koko:x"], "'koko' is not a notation"),
         (["--targets=coco"], "coco without a file"),
         (["--targets=voc:x"], "voc is read from each sample's field 'xml'"),
         (["--targets=yolo:missing.yaml"], "missing.yaml"),

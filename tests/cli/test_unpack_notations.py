@@ -279,7 +279,7 @@ def test_a_dataset_without_objects_is_refused_and_nothing_is_left(tmp_path):
     pack(tmp_path / "source", tmp_path / "plain", "wds", "--unlabelled")
     for notation in ["coco", "yolo", "voc"]:
         result = run("unpack", tmp_path / "plain", tmp_path / "out", "--as", notation)
-        assert result.code == USAGE and "pack it with --targets" in result.err
+        assert result.code == USAGE and "pack the source with --targets" in result.err
         assert not (tmp_path / "out").exists() and not staging(tmp_path / "out").exists()
     result = run("unpack", tmp_path / "packed", tmp_path / "packed", "--as=coco")
     assert result.code == FAILED and "already exists" in result.err

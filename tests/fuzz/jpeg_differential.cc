@@ -6,7 +6,7 @@
 //                       [--save FOLDER]
 //
 // The last line on stdout is a JSON object of counts. Exits with 1 at the first difference, and
-// writes that file into the given folder. docs/jpeg.md has the command of a long run.
+// writes that file into the given folder. docs/design.md has the command of a long run.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

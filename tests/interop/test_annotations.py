@@ -162,7 +162,7 @@ def test_an_annotation_that_cannot_be_right_is_named(tmp_path):
         ({"bbox": ...}, "it has no box"),
         ({"bbox": "10"}, ""),
         ({"bbox": ["nan", 0, 10, 10]}, ""),
-        ({"area": -1}, "its area is no area"),
+        ({"area": -1}, "its area is not an area"),
         ({"segmentation": [[1, 1, 5, 5]]}, "a polygon of 2 points"),
         ({"segmentation": [[1, 1, 5, 5, 9]]}, "a polygon has an odd number of coordinates"),
         ({"segmentation": [[1, 1, 5, 5, 500, 9]]}, "a polygon is beyond the image"),
@@ -196,7 +196,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
     path = tmp_path / "bad.json"
     for content, words in (
         ("{", "not valid JSON"),
-        ("[]", "it is no JSON object"),
+        ("[]", "it is not a JSON object"),
         ("{}", 'it has no list of "images"'),
         ({**GOOD, "categories": None}, 'it has no list of "categories"'),
         ({**GOOD, "images": GOOD["images"] * 2}, "the image id 1 is there twice"),
@@ -204,7 +204,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
         ({**GOOD, "categories": [{"id": 1, "name": "x"}, {"id": 2, "name": "x"}]}, "two categories are called x"),
         ({**GOOD, "categories": [{"id": 1}]}, "a category has no id or no name"),
         ({**GOOD, "images": [{"id": 1, "width": 5, "height": 5}]}, "image 1 of its list: it has no file_name"),
-        ({**GOOD, "images": [{"id": 1, "file_name": "a", "width": -5, "height": 5}]}, "image 1 of its list: its width is no whole number"),
+        ({**GOOD, "images": [{"id": 1, "file_name": "a", "width": -5, "height": 5}]}, "image 1 of its list: its width is not a whole number"),
     ):
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         result = run_probe("coco", path)
@@ -248,7 +248,7 @@ def test_lines_of_yolo(tmp_path):
     assert found["objects"][1]["mask"]["area"] > 50
     assert found["problems"] == [
         "line 4: its class 2 is none of the 2",
-        "line 5: a word in it is no number",
+        "line 5: a word in it is not a number",
         "line 6: it does not begin with the number of a class",
         "line 7: 3 numbers follow the class, which are neither a box nor a polygon",
         "line 8: 5 numbers follow the class, which are neither a box nor a polygon",

@@ -278,17 +278,17 @@ def test_what_makes_no_sense_is_refused(tmp_path):
         loader(tmp_path / "packed-one", dtype="uint8")
     with pytest.raises(ValueError, match="mixed_bits"):
         loader(tmp_path / "packed-one", bands=None, dtype="float32", mixed_bits=True)
-    with pytest.raises(unsupported, match="unlike bands: 4 bands of 16 bits, 5 bands of 16 bits"):
+    with pytest.raises(unsupported, match="different numbers of bands: 4 bands of 16 bits, 5 bands of 16 bits"):
         loader(tmp_path / "packed-bands")
     assert loader(tmp_path / "packed-bands", bands=[3, 0])
     assert loader(tmp_path / "packed-bands", bands=np.array([3, 0]), dtype="float32", mean=[0.5] * 2, std=[1] * 2)
     with pytest.raises(usage, match="no band 4, counted from 0, in images of 4 bands"):
         loader(tmp_path / "packed-bands", bands=[4])
-    with pytest.raises(unsupported, match="unlike bits: 5 bands of 8 bits, 5 bands of 16 bits"):
+    with pytest.raises(unsupported, match="different numbers of bits: 5 bands of 8 bits, 5 bands of 16 bits"):
         loader(tmp_path / "packed-bits")
     (both,) = loader(tmp_path / "packed-bits", mixed_bits=True, dtype="float32")
     assert 0.9 < both.images.max() <= 1
-    with pytest.raises(unsupported, match="unlike kinds"):
+    with pytest.raises(unsupported, match="integers and floating-point numbers"):
         loader(tmp_path / "packed-numbers", mixed_bits=True, dtype="float32")
     one = tmp_path / "packed-one"
     with pytest.raises(unsupported, match="some of its images cannot be decoded here: TIFF of 5 bands that are no colours") as raised:
@@ -298,7 +298,7 @@ def test_what_makes_no_sense_is_refused(tmp_path):
         loader(one, size=None, augment=[packhorse.CenterCrop(16), packhorse.ColorJitter(brightness=0.2)])
     with pytest.raises(usage, match="grey"):
         loader(one, size=None, augment=packhorse.DetectionAugment(16, background=(1, 2, 3)))
-    with pytest.raises(usage, match="as many as the channels, 5"):
+    with pytest.raises(usage, match="one number for each channel, of which there are 5"):
         loader(one, dtype="float32", mean=[0.5] * 3, std=[0.5] * 3)
     for bands in ("some", [], [-1], [255], [0.5]):
         with pytest.raises(ValueError, match="bands="):

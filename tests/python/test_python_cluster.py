@@ -174,7 +174,7 @@ def test_mistaken_options_are_those_of_pack_and_no_lost_task(threads, tmp_path):
     for call in (lambda **more: packhorse.pack(SHAPES, tmp_path / "out", **more),
                  lambda **more: cluster.pack(SHAPES, tmp_path / "out", engine=threads, tasks=2, **more)):  # fmt: skip
         for more, said in (({}, "missing required keyword argument 'format'"), ({"format": "wds", "jbos": 1}, "did you mean 'jobs'"),
-                           ({"format": "wds", "shard_samples": []}, "shard_samples is of the type")):  # fmt: skip
+                           ({"format": "wds", "shard_samples": []}, "shard_samples must be")):  # fmt: skip
             with pytest.raises(TypeError, match=said):
                 call(**more)
     assert not os.listdir(tmp_path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from package import packhorse
-from python_support import SHAPES, pack
+from python_support import SHAPES, USAGE, pack, run
 
 UsageError, NotFoundError = packhorse.errors.UsageError, packhorse.errors.NotFoundError
 
@@ -183,3 +183,57 @@ def test_reports_and_writers_show_what_matters_in_a_line(packed, tmp_path):
     writer.add(next(Path(SHAPES / "train/balls").glob("*.jpg")).read_bytes(), "balls")
     assert repr(writer) == f"packhorse.Writer({str(tmp_path / 'written')!r}, 1 samples)"
     writer.abandon()
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: packhorse.RandomResizedCrop("224"), "size='224': give a whole number of pixels, or (height, width)"),
+        (lambda: packhorse.Resize((1, 2, 3)), "size=(1, 2, 3): give a whole number of pixels, or (height, width)"),
+        (lambda: packhorse.CenterCrop(3.5), "size=3.5: give a whole number of pixels, or (height, width)"),
+        (lambda: packhorse.RandomResizedCrop(8, scale=0.5), "scale=0.5: give two numbers"),
+        (lambda: packhorse.RandomResizedCrop(8, flip="yes"), "flip='yes': give a number from 0 to 1"),
+        (lambda: packhorse.ResizeCenterCrop(8, "x"), "resize='x': give a whole number of pixels"),
+        (lambda: packhorse.PadCrop(8, "4"), "padding='4': give a whole number of pixels"),
+        (lambda: packhorse.DetectionAugment("x"), "size='x': give (height, width), or one whole number for both"),
+    ],
+)
+def test_a_crop_names_the_value_that_it_cannot_use(make, words):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        make()
+    assert one_line(raised) == words
+
+
+def test_a_crop_that_is_larger_than_the_image_is_padded_as_by_torchvision(packed):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    v2 = pytest.importorskip("torchvision.transforms.v2", reason="torchvision is not installed")
+    dataset = packhorse.Dataset(packed, image="numpy")
+    theirs = v2.Compose([v2.Resize(32, antialias=True), v2.CenterCrop(100)])
+    for i in range(5):
+        image = torch.from_numpy(np.array(dataset[i][0])).permute(2, 0, 1)
+        ours = np.asarray(dataset.decode(i, packhorse.ResizeCenterCrop(100, 32), seed=0, epoch=0)).astype(int)
+        assert np.abs(ours - theirs(image).permute(1, 2, 0).numpy()).max() <= 1 and not ours[0].any()
+
+
+def test_what_a_target_or_a_number_cannot_be_says_what_to_give(packed):
+    with pytest.raises(UsageError, match="the target's path is empty.*\n.*next:.*directory"):
+        packhorse.Writer("", format="wds")
+    with pytest.raises(UsageError, match="'0' is not a valid value for num_samples="):
+        packhorse.Loader(packed, 8, size=8, num_samples=0)
+    with pytest.raises(ValueError, match="device='tpu': give 'cuda', 'cuda:N' or 'cpu'"):
+        packhorse.Loader(packed, 8, size=8, device="tpu")
+    with pytest.raises(UsageError, match="ranks are counted from 0"):
+        packhorse.Loader(packed, 8, size=8, rank=2, world_size=2)
+    with pytest.raises(UsageError, match="read_bytes"), packhorse.Writer(packed.parent / "unwritten", format="wds") as writer:
+        writer.add("photo.jpg", "a")
+
+
+def test_flags_that_are_off_are_shown_as_python_and_the_shell_take_them(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    done = run("pack", "s3://bucket/photos", tmp_path / "out", "--format", "wds")
+    assert done.code == USAGE and "for a public bucket, add --no-sign-request\n" in done.err, done
+    with pytest.raises(UsageError, match="for a public bucket, add sign=False$"):
+        packhorse.inspect("s3://bucket/packed")

@@ -135,7 +135,7 @@ def test_masks_and_objects_elsewhere_in_the_source_are_packed(tmp_path):
     assert packhorse.pack(source, tmp_path / "yolo", format="wds", **options).packed == 364
     report = packhorse.pack(source, tmp_path / "xml", format="wds", unlabelled=True, field_from={"xml": "voc/{split}"})
     assert packhorse.inspect(tmp_path / "xml/val").json["fields"] and report.packed == 364
-    with pytest.raises(packhorse.errors.UsageError, match="no notation"):
+    with pytest.raises(packhorse.errors.UsageError, match="not a notation"):
         packhorse.pack(source, tmp_path / "no", format="wds", targets="koko")
 
 
@@ -289,7 +289,7 @@ def test_what_makes_no_sense_is_refused(tmp_path, packed):
         (ValueError, "not a valid field name", {"fields": ["A"]}),
         (ValueError, "'-1' is not a valid value for limit=", {"limit": -1}),
         (ValueError, "limit", {"limit": 0}),
-        (TypeError, "limit is of the type int, not bool", {"limit": True}),
+        (TypeError, "limit must be int, not bool", {"limit": True}),
         (TypeError, "limit", {"limit": "ten"}),
         (TypeError, "unexpected keyword", {"colour": True}),
         (TypeError, "did you mean 'samples_per_class'", {"sample_per_class": 3}),

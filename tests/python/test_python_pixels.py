@@ -71,15 +71,15 @@ def test_bytes_channels_first(values):
 
 def test_what_makes_no_sense_is_refused(values):
     for options, words in [
-        ({"dtype": "float64"}, "float64 is none of uint8, uint16, float32, float16"),
-        ({"dtype": torch.bfloat16}, "bfloat16 is none of"),
-        ({"dtype": float}, "float64 is none of"),
+        ({"dtype": "float64"}, "dtype=.float64.: give one of uint8, uint16, float32, float16"),
+        ({"dtype": torch.bfloat16}, "bfloat16.: give one of"),
+        ({"dtype": float}, "float64.: give one of"),
         ({"mean": MEAN, "std": STD}, "choose float32 or float16"),
-        ({"dtype": "float32", "mean": MEAN}, "as many as the channels, 3"),
-        ({"dtype": "float32", "mean": MEAN, "std": STD[:2]}, "as many as the channels, 3"),
+        ({"dtype": "float32", "mean": MEAN}, "one number for each channel, of which there are 3"),
+        ({"dtype": "float32", "mean": MEAN, "std": STD[:2]}, "one number for each channel, of which there are 3"),
         ({"dtype": "float32", "mean": MEAN, "std": (1, 0, 1)}, "above 0"),
-        ({"dtype": "float32", "mean": (123.675, 116.28, 103.53), "std": (58.4, 57.1, 57.4)}, "divide by 255"),
-        ({"dtype": "float16", "mean": MEAN, "std": (1e-6, 1, 1)}, "beyond what their type holds"),
+        ({"dtype": "float32", "mean": (123.675, 116.28, 103.53), "std": (58.4, 57.1, 57.4)}, "divide it by 255"),
+        ({"dtype": "float16", "mean": MEAN, "std": (1e-6, 1, 1)}, "exceed the range of their type"),
     ]:
         with pytest.raises(ValueError, match=words):
             packhorse.Loader(values, 4, size=17, **options)

@@ -195,7 +195,7 @@ def test_weights_are_torchs_frequencies(long_tail):
         ({"weights": {"many": "much", "some": 1, "few": 1}}, UsageError, "weights are numbers"),
         ({"weights": {1.0: 1}}, TypeError, "a class is given by name or number"),
         ({"weights": ["much"] * 75}, UsageError, "weights are numbers"),
-        ({"weights": "rank"}, UsageError, "weights are in no field 'rank'"),
+        ({"weights": "rank"}, UsageError, "there is no field 'rank' with weights"),
         ({"weights": [[1]]}, TypeError, "weights are one list"),
         ({"weights": "balanced", "shuffle": False}, UsageError, "in stored order nothing is drawn by weight"),
         ({"weights": "balanced", "order": "window"}, UsageError, "draw no windows"),
@@ -319,9 +319,9 @@ def test_weights_change_with_the_epoch(packed):
     assert share(reader) == 0.5
     reader.set_weights([1, 4])
     assert share(reader) == 0.8
-    with pytest.raises(UsageError, match="weights of samples.*weights are members"):
+    with pytest.raises(UsageError, match="weights of samples.*are of members"):
         reader.set_weights([1, 4, 1])
-    with pytest.raises(UsageError, match="none that can change"):
+    with pytest.raises(UsageError, match="no weights that can change"):
         loader(packed).set_weights([1.0] * 120)
 
 

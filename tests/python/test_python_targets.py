@@ -477,7 +477,7 @@ def test_objects_that_cannot_be_right_are_refused_and_change_nothing(tmp_path):
         "no list of points": {"masks": [[[1, 2, 3]], None]},
         "keypoints of the shape": {"keypoints": [[[1, 2, 2]]] * 2},
         "object 0: a key point's visibility": {"keypoints": [[[1, 2, 7]] * 2] * 2},
-        "object 0: its area is no area": {"area": [-1, 1]},
+        "object 0: its area is not an area": {"area": [-1, 1]},
         "1 crowd for 2 boxes": {"crowd": [True]},
     }
     with packhorse.Writer(tmp_path / "out", format="wds", object_classes=["a", "b"], keypoint_names=["tip", "end"]) as writer:
@@ -510,7 +510,7 @@ def test_flags_and_captions_are_delivered(tmp_path):
         said = {"crowd": [1, 0], "difficult": [0, 1], "truncated": [0, 1], "occluded": [1, 0]}
         writer.add(jpeg(0), "all", boxes=[[0, 0, 9, 9], [1, 1, 5, 5]], box_labels=[0, 0], **said, caption="Zwei Körper")
         writer.add(jpeg(1), "all", boxes=[])
-        with pytest.raises(packhorse.errors.UsageError, match="no text in UTF-8"):
+        with pytest.raises(packhorse.errors.UsageError, match="not a text in UTF-8"):
             writer.add(jpeg(1), "all", boxes=[], caption="a\0b")
     assert packhorse.Dataset(tmp_path / "out").objects(0).flags.tolist() == [1 | 8, 2 | 4]
     loader = packhorse.Loader(tmp_path / "out", 2, shuffle=False, augment=packhorse.DetectionAugment(size=(32, 32)), targets=True)

@@ -226,7 +226,7 @@ def test_bench_says_what_was_fetched_and_reads_by_windows_first(web, tmp_path):
     assert first["bytes"] >= read["bytes"] and second["bytes"] == 0 == first["retries"]
     metrics = (tmp_path / "metrics").read_text()
     assert f"packhorse_remote_fetched_runs_total {first['runs_fetched']}\n" in metrics
-    page = (ROOT / "docs/trainer-watch.md").read_text()
+    page = (ROOT / "docs/reference/metrics.md").read_text()
     assert set(re.findall(r"# TYPE (packhorse_remote_\w+)", metrics)) == set(re.findall(r"`(packhorse_remote_\w+)`", page))
     assert "pass 1: 0 B in 0 requests, 0 repeated" in run("bench", url, *options).out
     assert run("bench", url, "--work=read", "--no-cache", "--json").json["runs"][0]["order"] == "window"

@@ -36,14 +36,13 @@ void writers_of_a_key(World& world, const Sample&, const std::filesystem::path&)
   for (std::uint64_t writer = 0; writer < count; ++writer)
     contents.push_back(content_of(world.chance.once_in(4) ? 0 : writer, in_parts));
   for (const std::string& content : contents) {
-    commands.push_back(
-        {.name = "writer", .machine = any_machine(world), .body = [&content] {
-           const auto store = open_store(parse_url("s3://bucket/w"));
-           return std::string(
-               store->write({"key", as_bytes(content), sha256(as_bytes(content))}, {})
-                   ? "stored"
-                   : "there is one");
-         }});
+    commands.push_back({.name = "writer", .machine = any_machine(world), .body = [&content] {
+                          const auto store = open_store(parse_url("s3://bucket/w"));
+                          return std::string(
+                              store->write({"key", as_bytes(content), sha256(as_bytes(content))})
+                                  ? "stored"
+                                  : "there is one");
+                        }});
     commands.back().said = [&](const std::string& said) {
       const auto found = world.bucket.objects().find(kKey);
       if (found == world.bucket.objects().end()) throw Violation("there is none: " + said);

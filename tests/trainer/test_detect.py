@@ -400,7 +400,7 @@ def refused(*args, says):
 
 @pytest.mark.parametrize("data", ["wds", pytest.param("folder", marks=pytest.mark.thorough)])
 def test_data_without_objects_are_refused(data, packed_shapes):
-    refused("--data", SHAPES if data == "folder" else packed_shapes(data), "--task", "detect", says="nothing of objects")
+    refused("--data", SHAPES if data == "folder" else packed_shapes(data), "--task", "detect", says="has no objects")
 
 
 @pytest.mark.thorough

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.thorough,
 QUICK = ["--arch", "smallnet", "--batch-size", "24", "--device", "cpu", "--workers", "2"]
 EACH_STEP = ["--checkpoint-every", "1"]  # this also reports each step
 GRAFANA = ROOT / "docs/grafana"
-WATCH_PAGE = ROOT / "docs/trainer-watch.md"
+WATCH_PAGE = ROOT / "docs/reference/metrics.md"
 
 
 @pytest.fixture(scope="module", name="data")

@@ -141,7 +141,8 @@ namespace {
 std::string flag_text(std::string_view name, std::string_view value) {
   const Option* const row = find_pack_option(name);
   const std::string flag = "--" + flag_of(name);
-  if (value.empty() || value == "true" || (row != nullptr && row->is_flag())) return flag;
+  const bool switches = value.empty() || value == "true" || value == "false";
+  if (switches || (row != nullptr && row->is_flag())) return flag;
   return flag + " " + naming::shell_word(std::string(value));
 }
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/paths.h"
+
 namespace packhorse::program {
 
 namespace {
@@ -26,10 +28,9 @@ bool reads_folder(const CLI::Option& option) {
 
 /// Adds what `value` may name: "FILE", "val=FILE", "coco:FILE".
 void add_named(const std::string& value, bool folders, std::vector<fs::path>& named) {
-  std::error_code code;
   for (std::size_t at = 0;; ++at) {
     const fs::path path = value.substr(at);
-    if (folders || fs::is_regular_file(path, code)) named.push_back(path);
+    if (folders || is_file(path)) named.push_back(path);
     at = value.find_first_of("=:,", at);
     if (at == std::string::npos) return;
   }

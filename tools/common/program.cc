@@ -28,6 +28,7 @@
 #include "base/printable.h"
 #include "base/process.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "common/options.h"
 #include "common/terminal.h"
 #include "help/help_files.h"
@@ -108,20 +109,29 @@ void print_error(const char* program, const Error& error) {
   const std::string advice = spelled(error.advice());
   const char* before = "\n  next:  ";  // it may have several lines
   for (std::string_view rest = advice; !rest.empty(); before = "\n         ") {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = take_part(rest, '\n');
     text += before + printable_text(line);
   }
   std::fputs((text + "\n").c_str(), stderr);
 }
 
-/// stdout may be a full disk; losing output must not look like success. Whoever closes a pipe has
-/// read enough: the program ends as if by SIGPIPE, whatever it would have said next.
+/// Says why standard output cannot be written to, once.
+int report_lost_output(const char* program, const std::error_code& why) {
+  static std::atomic_flag said;
+  if (!said.test_and_set())
+    print_error(program, Error(ErrorKind::kIo, "cannot write to standard output: " + why.message(),
+                               {}, "free some space there, or write to another place"));
+  return kFailed;
+}
+
+/// stdout may be a full disk; losing output must not look like success. If the reader of a pipe has
+/// closed it, the program ends as if by SIGPIPE.
 int flushed(const char* program, int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const std::error_code why(errno, std::generic_category());
   if (reader_is_gone(STDOUT_FILENO)) return kSigpipe;
-  std::fputs(fmt::format("{}: error: cannot write to standard output\n", program).c_str(), stderr);
-  return code == kDone ? kFailed : code;
+  const int failed = report_lost_output(program, why);
+  return code == kDone ? failed : code;
 }
 
 /// "packhorse pack". Written before other threads are started.
@@ -159,6 +169,7 @@ int report_failure() noexcept try {
     print_error(program_name, packhorse::error_of(error));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe && reader_is_gone(STDOUT_FILENO)) return kSigpipe;
+    if (std::ferror(stdout) != 0) return report_lost_output(program_name, error.code());
     print_error(program_name, error_of(error));
   } catch (const std::bad_alloc&) {
     throw;
@@ -318,7 +329,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
     check_values(*sub);
     std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
     const StopScope scope(signals.token());
-    return flushed(program.name, command->run(signals.token()));
+    return flushed(program.name, command->run());
   }
   return kUsage;
 }

@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -32,9 +31,9 @@ class Command {
  public:
   virtual ~Command() = default;
   virtual void setup(CLI::App& app) = 0;
-  /// The thread's work obeys `stop` (base/stop.h), which comes with SIGINT or SIGTERM:
-  /// within 2 s in whatever it does.
-  virtual int run(const std::stop_token& stop) = 0;
+  /// SIGINT or SIGTERM request the stop of the thread (base/stop.h): within 2 s in whatever it
+  /// does.
+  virtual int run() = 0;
 };
 
 /// Declares an option that takes a number of bytes, in the forms parse_byte_size() accepts.

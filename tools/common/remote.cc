@@ -75,7 +75,7 @@ void RemoteArguments::setup(CLI::App& app, Cache cache) {
 }
 
 bool RemoteArguments::enable(const std::vector<std::string>& paths, bool anyway) const {
-  const bool any = std::any_of(paths.begin(), paths.end(), is_url);
+  const bool any = std::ranges::any_of(paths, is_url);
   const auto refuse = [](const CLI::Option* option) {
     if (option == nullptr || option->count() == 0) return;
     throw Error(ErrorKind::kUsage, option->get_name() + " has no effect: nothing lies at a URL", {},

@@ -68,7 +68,7 @@ std::string painted(const std::string& text, Paint paint, const Style& style) {
 }
 
 std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_utf8_start));
+  return static_cast<std::size_t>(std::ranges::count_if(text, is_utf8_start));
 }
 
 std::string one_line(std::string_view name, std::size_t columns) {

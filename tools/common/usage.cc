@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "base/choices.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "common/checks.h"
 #include "common/options.h"
 
@@ -15,6 +15,8 @@ namespace packhorse::program {
 namespace {
 
 using Words = std::vector<std::string>;
+
+constexpr std::string_view kOneOf = "Exactly 1 option from [";  // CLI11's words
 
 std::string upper_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -42,7 +44,7 @@ Words option_names(const CLI::App& app) {
 }
 
 bool contains(const Words& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 /// Words the errors of one command line.
@@ -62,7 +64,7 @@ class UsageErrors {
 
   Error of(const CLI::ParseError& error) {
     if (command_ == nullptr) return no_command();
-    const auto option = std::find_if(extras_.begin(), extras_.end(), is_option);
+    const auto option = std::ranges::find_if(extras_, is_option);
     if (option != extras_.end()) return no_option(option->substr(0, option->find('=')));
     if (!extras_.empty()) return too_many();
     check_values(*command_);
@@ -191,6 +193,11 @@ class UsageErrors {
         text.ends_with(" missing")) {
       return usage(name + " needs a value", help());
     }
+    if (const std::size_t at = text.find(kOneOf);
+        at != text.npos && text.ends_with("] is required"))
+      return usage("give exactly one of " +
+                       text.substr(at + kOneOf.size(), text.find(']') - at - kOneOf.size()),
+                   help());
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
       return usage(text, "give a number");
     if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
@@ -212,13 +219,15 @@ class UsageErrors {
 /// number that is too large for the largest there is.
 template <class Number>
 bool is_decimal(const std::string& text) {
-  Number number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
+  const auto number = parse_number<Number>(text);
+  return number && std::to_string(*number) == text;
 }
 
 void check_value(const CLI::Option& option, const std::string& value) {
   if (value.empty() && option.get_expected_min() > 0) {  // 0: it needs no value
+    if (option.get_positional())
+      throw Error(ErrorKind::kUsage, upper_case(option.get_name()) + " is empty", {},
+                  "give a path");
     throw Error(ErrorKind::kUsage, "the value of " + option.get_name() + " is empty", {},
                 "give a value, or leave the option out");
   }

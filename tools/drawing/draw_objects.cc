@@ -46,8 +46,7 @@ std::vector<std::size_t> drawing_order(const Objects& objects) {
     const Box& box = objects.boxes[i];
     return (double{box.right} - box.left) * (double{box.bottom} - box.top);
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return area(a) > area(b); });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return area(a) > area(b); });
   order.resize(std::min(order.size(), kMostDrawn));
   return order;
 }
@@ -134,8 +133,8 @@ class ObjectPainter {
   }
 
   bool taken(const cv::Rect& place) const {
-    return std::any_of(names_.begin(), names_.end(),
-                       [&](const cv::Rect& other) { return (other & place).area() > 0; });
+    return std::ranges::any_of(names_,
+                               [&](const cv::Rect& other) { return (other & place).area() > 0; });
   }
 
   cv::Mat& picture_;

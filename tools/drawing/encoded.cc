@@ -79,8 +79,8 @@ std::vector<std::byte> encoded_png(const cv::Mat& picture) {
 }
 
 bool is_any_of(const std::string& extension, std::initializer_list<const char*> known) {
-  return std::any_of(known.begin(), known.end(),
-                     [&](const char* one) { return ::strcasecmp(extension.c_str(), one) == 0; });
+  return std::ranges::any_of(
+      known, [&](const char* one) { return ::strcasecmp(extension.c_str(), one) == 0; });
 }
 
 }  // namespace

@@ -1,17 +1,14 @@
 #include "help/command_tree.h"
 
+#include "base/text.h"
+
 namespace packhorse::help {
 
 namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
+  const std::vector<std::string_view> parts = split_text(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 /// The choices as --help shows them: "source|420 [source]", "TEXT:{quick,full}".

@@ -30,7 +30,7 @@ void write(const fs::path& file, const std::string& text) {
 
 /// A name as part of a shell function's.
 std::string identifier(std::string name) {
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   return name;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <regex>
 #include <sstream>
 #include <utility>
@@ -84,7 +85,7 @@ std::string without_lines(const std::string& text) {
 std::vector<std::string> names_of(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options) names.push_back(option->get_name());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -98,7 +99,7 @@ HelpText::HelpText(int width)
 std::string HelpText::make_option_opts(const CLI::Option* option) const {
   std::string text;
   if (option->get_type_size() != 0 && option->get_items_expected_max() != 0) {
-    text = " " + TypeName(option->get_type_name()).type;
+    if (option->nonpositional()) text = " " + TypeName(option->get_type_name()).type;
     if (!option->get_default_str().empty()) text += "=" + option->get_default_str();
     if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
   }
@@ -135,8 +136,12 @@ std::string HelpText::entry(const std::string& head, const std::string& text) co
 }
 
 std::string HelpText::make_option_name(const CLI::Option* option, bool is_positional) const {
-  return CLI::detail::find_and_replace(Formatter::make_option_name(option, is_positional),
-                                       "{false}", "");
+  std::string name = CLI::detail::find_and_replace(
+      Formatter::make_option_name(option, is_positional), "{false}", "");
+  if (is_positional)
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return name;
 }
 
 std::string HelpText::make_option(const CLI::Option* option, bool is_positional) const {

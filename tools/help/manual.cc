@@ -65,7 +65,7 @@ struct Paragraph {
   std::string head, lines;
   /// "Examples:", "Image modes:" with their lines.
   bool is_section() const {
-    return !lines.empty() && head.ends_with(':') && std::count(head.begin(), head.end(), ' ') <= 1;
+    return !lines.empty() && head.ends_with(':') && std::ranges::count(head, ' ') <= 1;
   }
 };
 
@@ -103,8 +103,7 @@ std::string options_text(const CommandHelp& command) {
   std::string text;
   std::vector<std::string> groups;
   for (const OptionHelp& option : command.options)
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
-      groups.push_back(option.group);
+    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
   if (!command.positionals.empty()) text += ".SH ARGUMENTS\n";
   for (const OptionHelp& argument : command.positionals) text += option_text(argument);
   for (const std::string& group : groups) {
@@ -132,7 +131,7 @@ std::string synopsis(const std::string& call, const CommandHelp& command, bool s
 std::string page(const std::string& call, const CommandHelp& command, bool subcommands,
                  const std::string& sections, const Release& release) {
   std::string name = call, description, examples;
-  std::replace(name.begin(), name.end(), ' ', '-');
+  std::ranges::replace(name, ' ', '-');
   for (const Paragraph& paragraph : paragraphs(command.app->get_footer())) {
     if (paragraph.is_section()) {
       examples += fmt::format(".SH {}\n{}",

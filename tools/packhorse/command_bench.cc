@@ -46,7 +46,7 @@ class CommandBench final : public program::Command {
         "the best rate.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     const bool decodes = std::ranges::find(request_.works, "decode") != request_.works.end();
     if (!decodes && (has_any_of({size_, augment_, pixel_steps_, targets_}) ||
                      program::has_image_limits(*app_))) {
@@ -64,8 +64,8 @@ class CommandBench final : public program::Command {
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // The file is made first, so that one that cannot be written fails before the measurement.
     std::optional<OutputFile> metrics;
-    if (!request_.metrics.empty()) metrics.emplace(request_.metrics, stop);
-    const std::vector<bench::Run> runs = bench::measure_all(request_, stop);
+    if (!request_.metrics.empty()) metrics.emplace(request_.metrics);
+    const std::vector<bench::Run> runs = bench::measure_all(request_);
     if (metrics) {
       metrics->write(as_bytes(bench::metrics_text(request_, runs)));
       metrics->commit();

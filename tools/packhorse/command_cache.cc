@@ -31,8 +31,7 @@ std::uint64_t stored_in(const std::vector<CacheEntry>& entries) {
 }
 
 std::size_t leased_in(const std::vector<CacheEntry>& entries) {
-  return static_cast<std::size_t>(std::count_if(
-      entries.begin(), entries.end(), [](const CacheEntry& entry) { return entry.leased; }));
+  return static_cast<std::size_t>(std::ranges::count_if(entries, &CacheEntry::leased));
 }
 
 bool is_whole(const CacheEntry& entry) { return entry.stored == entry.bytes; }
@@ -78,9 +77,9 @@ class CommandCache final : public program::Command {
         "  packhorse cache clear --cache /scratch/packhorse");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     RunCache cache(chosen_directory());
-    if (action_ == "verify") return verify(cache, stop);
+    if (action_ == "verify") return verify(cache);
     if (action_ == "clear") {
       clear(cache);
     } else {
@@ -129,11 +128,10 @@ class CommandCache final : public program::Command {
           entries.empty() ? summary : program::table_text(rows) + summary);
   }
 
-  int verify(RunCache& cache, const std::stop_token& stop) const {
+  int verify(RunCache& cache) const {
     const std::vector<CacheEntry> entries = cache.entries();
-    const auto whole =
-        static_cast<std::size_t>(std::count_if(entries.begin(), entries.end(), is_whole));
-    const std::vector<std::string> damaged = cache.verify(stop);
+    const auto whole = static_cast<std::size_t>(std::ranges::count_if(entries, is_whole));
+    const std::vector<std::string> damaged = cache.verify();
     std::string text;
     for (const std::string& sha256 : damaged)
       text += fmt::format("damaged, and forgotten: {}\n", sha256);

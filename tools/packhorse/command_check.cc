@@ -95,17 +95,18 @@ class CommandCheck final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app_ = &app;
-    app.add_option("source", source_, "What `packhorse pack` would be given")->required();
+    app.add_option("source", source_, "What `packhorse pack` could pack")->required();
     app.add_option("--decode", depth_,
                    "Which images are decoded: headers: none, and files are not read to their end; "
                    "sample: some at random, until the share of those that fail is known within "
                    "1 %; all")
         ->check(program::one_of({"headers", "sample", "all"}))
         ->capture_default_str();
-    app.add_option("--select", options_.select, "Only findings whose codes begin so, e.g. PH5")
+    app.add_option("--select", options_.select,
+                   "Only findings whose codes begin with one of these, e.g. PH5")
         ->type_name("CODE")
         ->delimiter(',');
-    app.add_option("--ignore", options_.ignore, "No findings whose codes begin so")
+    app.add_option("--ignore", options_.ignore, "No findings whose codes begin with one of these")
         ->type_name("CODE")
         ->delimiter(',');
     app.add_option("--config", config_,
@@ -113,7 +114,8 @@ class CommandCheck final : public program::Command {
                    "source, if it is there")
         ->type_name("FILE");
     app.add_option("--baseline", baseline_,
-                   "Findings that are known: they are counted, not shown, and are no failure")
+                   "File of known findings: they are counted and not shown, and do not make the "
+                   "exit code 3")
         ->type_name("FILE");
     app.add_option("--write-baseline", written_baseline_,
                    "Write all findings to this file, for --baseline")
@@ -148,7 +150,7 @@ class CommandCheck final : public program::Command {
         "means that errors\nwere found.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (!explained_.empty()) return explain();
     set_options(options_.source, table_.given());
     options_.depth = parse_check_depth(depth_);
@@ -166,11 +168,11 @@ class CommandCheck final : public program::Command {
     CheckReport report;
     {
       const program::ProgressLine line(progress, "checking", quiet_);
-      report = check(source_, options_, &progress, stop);
+      report = check(source_, options_, &progress);
     }
-    if (!page_.empty()) write_output(page_, as_bytes(check_page(source_, report)), stop);
+    if (!page_.empty()) write_output(page_, as_bytes(check_page(source_, report)));
     if (!written_baseline_.empty() && !report.stopped && report.samples > 0)
-      return write_baseline(report, stop);
+      return write_baseline(report);
     fmt::print("{}", shown(report));
     if (report.stopped)
       throw Error(ErrorKind::kInterrupted, "stopped before everything was looked at", source_);
@@ -185,8 +187,8 @@ class CommandCheck final : public program::Command {
       for (CLI::Option* option : app_->get_options()) option->required(false);
     };
     app.add_option_function<std::string>("--explain", take,
-                                         "Only say what a code means, and what to do: PH501, or "
-                                         "all of them")
+                                         "Explain a code, e.g. PH501, and what to do; all: every "
+                                         "code")
         ->type_name("CODE");
   }
 
@@ -197,9 +199,9 @@ class CommandCheck final : public program::Command {
     return to_words(source_, report, all_ ? ~std::size_t{0} : kShownExamples);
   }
 
-  int write_baseline(const CheckReport& report, const std::stop_token& stop) const {
+  int write_baseline(const CheckReport& report) const {
     const std::string text = baseline_text(report);
-    if (!write_output(written_baseline_, as_bytes(text), stop) && !quiet_)
+    if (!write_output(written_baseline_, as_bytes(text)) && !quiet_)
       fmt::print("{} written to {}\n",
                  counted(static_cast<std::uint64_t>(std::ranges::count(text, '\n')), "finding",
                          "findings"),

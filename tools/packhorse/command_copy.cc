@@ -36,13 +36,13 @@ class CommandCopy final : public program::Command {
         "and the same command goes on with an interrupted copy.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     remote_.enable({from_, to_});
     Progress progress;
     CopyReport report;
     try {
       const program::ProgressLine line(progress, "copying", quiet_);
-      report = copy_dataset(from_, to_, options_, &progress, stop);
+      report = copy_dataset(from_, to_, options_, &progress);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kInterrupted, "stopped; the copy is not complete", to_,

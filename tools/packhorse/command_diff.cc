@@ -144,7 +144,7 @@ class CommandDiff final : public program::Command {
         "+ for one only in B, ~ for one that changed. Exit code: 0 equal, 3 different.");
   }
 
-  int run(const std::stop_token&) override {
+  int run() override {
     remote_.enable({a_, b_});
     bool equal = true;
     Json objects = Json::array();

@@ -83,8 +83,7 @@ Json set_json(const Compared& compared, const DuplicateSet& set) {
 /// With OTHER, only sets with images on both sides are of interest.
 bool on_both_sides(const Compared& compared, const DuplicateSet& set) {
   const auto is_own = [&](const DuplicateSet::Member& m) { return m.dataset < compared.own; };
-  return std::any_of(set.members.begin(), set.members.end(), is_own) &&
-         !std::all_of(set.members.begin(), set.members.end(), is_own);
+  return std::ranges::any_of(set.members, is_own) && !std::ranges::all_of(set.members, is_own);
 }
 
 struct Counts {
@@ -162,7 +161,7 @@ class CommandDuplicates final : public program::Command {
         "  packhorse duplicates packed/train other/val    what is in both");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (search_.identical_only && program::has_image_limits(*app_)) {
       throw Error(ErrorKind::kUsage, "image limits have no effect: no images are decoded", {},
                   "leave out --identical, or the limits");
@@ -180,7 +179,7 @@ class CommandDuplicates final : public program::Command {
     {
       Progress progress;
       const program::ProgressLine line(progress, "comparing", request_.quiet);
-      report = find_duplicates(compared.datasets, search_, &progress, stop);
+      report = find_duplicates(compared.datasets, search_, &progress);
     }
     if (!other_.empty())
       std::erase_if(report.sets, [&](const auto& set) { return !on_both_sides(compared, set); });

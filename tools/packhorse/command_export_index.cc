@@ -36,7 +36,7 @@ class CommandExportIndex final : public program::Command {
         "a plain tar.");
   }
 
-  int run(const std::stop_token&) override {
+  int run() override {
     const ExportReport report = export_all_indexes(dataset_, output_, options_, jobs_);
     fmt::print("{}", json_ ? json_text(to_json(report)) : to_words(report));
     return program::kDone;

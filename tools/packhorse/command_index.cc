@@ -69,7 +69,7 @@ class CommandIndex final : public program::Command {
                "written beside them or in DIR; no existing file is replaced.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (!log_file_.empty()) check_output(log_file_);
     PackOptions given;
     set_options(given, table_.given());
@@ -82,13 +82,13 @@ class CommandIndex final : public program::Command {
     PackReport report;
     try {
       const program::ProgressLine line(progress, "indexing", quiet_);
-      report = adopt({shards_.begin(), shards_.end()}, options, &progress, stop);
+      report = adopt({shards_.begin(), shards_.end()}, options, &progress);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kInterrupted, "stopped; nothing was published", shards_.front(),
                   "run the same command again: it starts over");
     }
-    if (!log_file_.empty()) write_output(log_file_, as_bytes(pack_log_text(report)), stop);
+    if (!log_file_.empty()) write_output(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
     fmt::print("{}", json_                        ? json_text(to_json(report))
                      : quiet_ && report.published ? notes_in_words(report)

@@ -59,7 +59,7 @@ class CommandInspect final : public program::Command {
         "by tabs.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (choice_.wanted() && !list_.wanted() && !sheet_.wanted()) {
       throw Error(ErrorKind::kUsage, "--class and --samples need --list or --sheet", {},
                   "add one of these, or leave them out");
@@ -71,12 +71,12 @@ class CommandInspect final : public program::Command {
           "add --verify full --decode, --against, --draw, --sheet or --report, or leave them out");
     }
     const std::vector<fs::path> paths = request_.datasets(verify_.sources());
-    if (verify_.wanted()) return prove(paths, stop);
-    if (show_.wanted()) return show_.run(paths, stop);
-    if (sheet_.wanted()) return sheet_.run(paths, stop);
-    if (list_.wanted()) return list_.run(paths, stop);
-    if (report_.wanted()) return report_.run(paths, stop);
-    return summary_.run(paths, stop);
+    if (verify_.wanted()) return prove(paths);
+    if (show_.wanted()) return show_.run(paths);
+    if (sheet_.wanted()) return sheet_.run(paths);
+    if (list_.wanted()) return list_.run(paths);
+    if (report_.wanted()) return report_.run(paths);
+    return summary_.run(paths);
   }
 
  private:
@@ -84,10 +84,10 @@ class CommandInspect final : public program::Command {
     return verify_.decodes() || show_.decodes() || sheet_.wanted() || report_.wanted();
   }
 
-  int prove(const std::vector<fs::path>& paths, const std::stop_token& stop) {
-    const int code = verify_.run(paths, stop);
+  int prove(const std::vector<fs::path>& paths) {
+    const int code = verify_.run(paths);
     if (!report_.wanted()) return code;
-    const int shown = report_.run(paths, stop, &verify_.report());
+    const int shown = report_.run(paths, &verify_.report());
     return code != program::kDone ? code : shown;
   }
 

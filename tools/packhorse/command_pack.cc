@@ -86,14 +86,14 @@ class CommandPack final : public program::Command {
                "the same command again.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (!status_of_.empty()) return show_status();
     read_options();
     Progress progress;
     PackReport report;
     try {
       const program::ProgressLine line(progress, "packing", quiet_);
-      report = pack(source_, out_, options_, &progress, stop);
+      report = pack(source_, out_, options_, &progress);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
       throw Error(ErrorKind::kInterrupted,
@@ -102,7 +102,7 @@ class CommandPack final : public program::Command {
                   options_.staging.empty() ? staging_path(out_) : options_.staging,
                   "run the same command again: finished shards are kept");
     }
-    if (!log_file_.empty()) write_output(log_file_, as_bytes(pack_log_text(report)), stop);
+    if (!log_file_.empty()) write_output(log_file_, as_bytes(pack_log_text(report)));
     if (!report.preview) print_rejects(report);
     const bool done = options_.dry_run || options_.task || report.published;
     fmt::print("{}", json_            ? json_text(to_json(report))

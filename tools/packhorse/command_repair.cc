@@ -38,30 +38,30 @@ class CommandRepair final : public program::Command {
         "  packhorse repair packed imagenet");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     refuse_url(request_.path);
     const std::vector<fs::path> paths = request_.datasets({from_});
     set_options(packed_, table_.given());
     packed_.jobs = request_.jobs;
     packed_.limits = request_.limits;
-    const RepairReport repaired = repair_all(paths, stop);
+    const RepairReport repaired = repair_all(paths);
     VerifyOptions options;
     options.level = VerifyLevel::kFull;
     options.jobs = request_.jobs;
     options.decode = packed_.decode;
     options.image_limits = request_.limits;
     options.walkers = walkers_of_this_program();
-    const VerifyReport verified = verify_with_progress(request_, paths, options, stop);
+    const VerifyReport verified = verify_with_progress(request_, paths, options);
     return print_outcome(request_, {verified, &repaired});
   }
 
  private:
-  RepairReport repair_all(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
+  RepairReport repair_all(const std::vector<fs::path>& paths) const {
     RepairReport all;
     Progress progress;
     const program::ProgressLine line(progress, "repairing", request_.quiet);
     for (const fs::path& path : paths) {
-      const RepairReport report = repair(path, from_, packed_, &progress, stop);
+      const RepairReport report = repair(path, from_, packed_, &progress);
       const bool split = path != fs::path(request_.path);
       const auto add = [&](const std::vector<std::string>& from, std::vector<std::string>& to) {
         for (const std::string& file : from)

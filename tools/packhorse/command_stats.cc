@@ -59,7 +59,7 @@ Json stats_json(const PackedDataset& dataset, const DatasetStats& stats,
 }
 
 std::string weights_text(const std::vector<std::uint64_t>& samples) {
-  if (std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) == samples.end())
+  if (std::ranges::adjacent_find(samples, std::not_equal_to<>()) == samples.end())
     return fmt::format("# {} classes of equal size: no weights needed\n", samples.size());
   return fmt::format(
       "# {} classes; the mean of the weights is 1\n"
@@ -120,7 +120,7 @@ class CommandStats final : public program::Command {
         "  packhorse stats packed/train");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     const std::vector<fs::path> paths = request_.datasets();
     options_.jobs = request_.jobs;
     options_.limits = request_.limits;
@@ -131,10 +131,9 @@ class CommandStats final : public program::Command {
       const program::ProgressLine line(progress, "decoding", request_.quiet);
       for (const fs::path& path : paths) {
         const PackedDataset dataset(path);
-        const DatasetStats stats = measure_stats(dataset, options_, &progress, stop);
+        const DatasetStats stats = measure_stats(dataset, options_, &progress);
         const auto counted = count_objects(
-            dataset, {.images = options_.images, .seed = options_.seed, .jobs = options_.jobs},
-            stop);
+            dataset, {.images = options_.images, .seed = options_.seed, .jobs = options_.jobs});
         refuse_damage(dataset, counted);
         objects.push_back(stats_json(dataset, stats, counted));
         text += stats_text(dataset, stats, options_.bands);

@@ -35,13 +35,13 @@ class CommandUnpack final : public program::Command {
         "OUT appears only once it is complete.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     remote_.enable({dataset_});
     Progress progress;
     UnpackReport report;
     {
       const program::ProgressLine line(progress, "unpacking", quiet_);
-      report = unpack(dataset_, out_, &progress, stop, as());
+      report = unpack(dataset_, out_, &progress, {}, as());
     }
     if (json_) {
       fmt::print("{}", json_text(to_json(report)));
@@ -55,8 +55,8 @@ class CommandUnpack final : public program::Command {
 
  private:
   UnpackAs as() const {
-    const auto found = std::find_if(kUnpackAs.begin(), kUnpackAs.end(),
-                                    [&](const auto& one) { return one.first == as_; });
+    const auto found =
+        std::ranges::find_if(kUnpackAs, [&](const auto& one) { return one.first == as_; });
     return found->second;
   }
 

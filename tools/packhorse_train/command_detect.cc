@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/stop.h"
 #include "commands.h"
 #include "common/options.h"
 #include "common/outputs.h"
@@ -54,7 +55,7 @@ class CommandDetect final : public program::Command {
         "All images in a folder and below it are looked at, whatever its layout.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (!classes_.empty()) options_.classes = read_class_file(classes_);
     options_.model = model_.file();
     options_.device = run_.pick();
@@ -70,7 +71,8 @@ class CommandDetect final : public program::Command {
     for (const DetectInput& input : inputs) {
       outputs.begin(input);
       outputs.end(detector.run(
-          input.dataset, [&](const SeenPicture& picture) { outputs.add(picture); }, stop));
+          input.dataset, [&](const SeenPicture& picture) { outputs.add(picture); },
+          current_stop()));
     }
     outputs.finish();
     return program::kDone;
@@ -140,7 +142,7 @@ class CommandDetect final : public program::Command {
   static bool holds_shards(const fs::path& path) {
     const std::vector<fs::directory_entry> entries = entries_in(path);
     return is_packed_dataset(path) ||
-           std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+           std::ranges::any_of(entries, [](const fs::directory_entry& entry) {
              return is_packed_dataset(entry.path());
            });
   }

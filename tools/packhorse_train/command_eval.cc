@@ -2,6 +2,7 @@
 
 #include "base/output_file.h"
 #include "base/printable.h"
+#include "base/stop.h"
 #include "commands.h"
 #include "common/options.h"
 #include "common/outputs.h"
@@ -47,7 +48,7 @@ class CommandEval final : public program::Command {
         "Image size and cropping are those of the checkpoint, so the figures match those of fit.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (!report_.empty()) check_output(report_);
     options_.device = run_.pick();
     share_cpus();
@@ -57,9 +58,9 @@ class CommandEval final : public program::Command {
     WorstPictures worst(kWorstShown);
     if (!report_.empty())
       options_.observer = [&](const SeenPicture& picture) { worst.add(picture); };
-    const EvaluateResult result = evaluate(options_, stop);
+    const EvaluateResult result = evaluate(options_, current_stop());
     const Scores& scores = result.scores;
-    if (!report_.empty()) write_report(result, worst, stop);
+    if (!report_.empty()) write_report(result, worst);
     if (json_) {
       fmt::print("{}", json_text(to_json(result)));
     } else {
@@ -74,8 +75,7 @@ class CommandEval final : public program::Command {
  private:
   static constexpr std::size_t kWorstShown = 12;
 
-  void write_report(const EvaluateResult& result, const WorstPictures& worst,
-                    const std::stop_token& stop) const {
+  void write_report(const EvaluateResult& result, const WorstPictures& worst) const {
     const std::string page =
         detection_page({.title = options_.model.path().string() + " on " + options_.data.string(),
                         .scores = result.scores,
@@ -83,7 +83,7 @@ class CommandEval final : public program::Command {
                         .dataset = *result.dataset,
                         .worst = worst.pictures(),
                         .limits = options_.limits});
-    write_output(report_, as_bytes(page), stop);
+    write_output(report_, as_bytes(page));
   }
 
   static program::Json path_json(const std::filesystem::path& path) {

@@ -28,10 +28,10 @@ class CommandExport final : public program::Command {
         "the task and the classes.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     check_output(output_);
     const std::string module = export_script(checkpoint_, run_.pick());
-    if (!write_output(output_, as_bytes(module), stop))
+    if (!write_output(output_, as_bytes(module)))
       fmt::print("{}: {}\n", output_.string(), program::bytes_text(module.size()));
     return program::kDone;
   }

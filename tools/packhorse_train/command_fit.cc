@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/stop.h"
+#include "base/text.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
@@ -119,7 +120,7 @@ class CommandFit final : public program::Command {
         "finishes the step and saves; after SIGTERM the exit status is that of --stopped-status.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (stopped_status_ != 0) program::be_patient();
     if (options_.other_data && !options_.resume && !resume_if_there_)
       throw Error(ErrorKind::kUsage, "--other-data is about --resume", {}, "leave it out");
@@ -143,7 +144,7 @@ class CommandFit final : public program::Command {
                : std::make_unique<Processes>();
     share_cpus(*processes);
     if (launch) options_.processes = processes.get();
-    const FitResult result = fit(options_, events(), stop);
+    const FitResult result = fit(options_, events(), current_stop());
     if (mine.rank == 0) {
       if (result.stopped) {
         fmt::print(stderr,
@@ -163,15 +164,11 @@ class CommandFit final : public program::Command {
  private:
   std::optional<reader::Fold> chosen_fold() const {
     if (fold_.empty()) return std::nullopt;
-    reader::Fold fold{.stratified = true};
-    const char* const end = fold_.data() + fold_.size();
-    const auto part = std::from_chars(fold_.data(), end, fold.part);
-    const bool divided = part.ec == std::errc() && part.ptr != end && *part.ptr == '/';
-    const auto parts = std::from_chars(divided ? part.ptr + 1 : end, end, fold.parts);
-    if (parts.ec != std::errc() || parts.ptr != end || fold.part >= fold.parts || fold.parts < 2)
+    const auto part = parse_part<std::uint64_t>(fold_);
+    if (!part || part->second < 2)
       throw Error(ErrorKind::kUsage, "--fold " + fold_ + " is no part of a fold", {},
                   "give 0/5, 1/5, ... 4/5 for five parts");
-    return fold;
+    return reader::Fold{.parts = part->second, .part = part->first, .stratified = true};
   }
 
   void look_for_run() {

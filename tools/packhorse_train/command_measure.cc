@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/output_file.h"
+#include "base/stop.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
@@ -65,12 +66,11 @@ class CommandMeasure final : public program::Command {
         "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --save "
         "report.json\n"
         "  scripts/plot report.json --out report.html\n\n"
-        "Warm is always measured, and what lies at a URL from there. Repeats are interleaved; "
-        "read, read+decode and training are "
-        "separate passes.");
+        "The page cache is always measured; datasets at URLs are read from there. Repeats are "
+        "interleaved. read, read+decode and training are separate passes.");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     if (options_.packed.empty() && !pack_all_) {
       throw Error(ErrorKind::kUsage, "there is nothing to compare the folder with", {},
                   "give datasets packed from it with --packed, or let --pack-all make them");
@@ -88,12 +88,12 @@ class CommandMeasure final : public program::Command {
     if (remote_.enable(paths))
       options_.remote_bytes = [] { return remote_counters().storage.bytes; };
     std::optional<OutputFile> saved;  // opened now: no measurement is lost to a misspelt folder
-    if (!save_.empty()) saved.emplace(save_, stop);
+    if (!save_.empty()) saved.emplace(save_);
     const program::StatusLine status(quiet_);
     const auto note = [&](const std::string& text) { status.show(text); };
     Scratch scratch;
-    const std::vector<PackingCost> packing = pack(scratch, note, stop);
-    const SpeedReport report = measure(options_, note, stop);
+    const std::vector<PackingCost> packing = pack(scratch, note);
+    const SpeedReport report = measure(options_, note, current_stop());
     status.clear();
     const std::string json = json_text(measurement_json(report, options_, packing));
     fmt::print("{}", json_ ? json : measurement_text(report, options_, packing));
@@ -144,8 +144,7 @@ class CommandMeasure final : public program::Command {
   }
 
   std::vector<PackingCost> pack(Scratch& scratch,
-                                const std::function<void(const std::string&)>& note,
-                                const std::stop_token& stop) {
+                                const std::function<void(const std::string&)>& note) {
     if (!pack_all_) return {};
     if (!keep_) {
       if (std::filesystem::exists(scratch_)) refuse_scratch();
@@ -157,7 +156,7 @@ class CommandMeasure final : public program::Command {
     const Recipe recipe = recipe_for(options_);
     all_.limits.bands = recipe.channels > 0;
     all_.side = side_.value_or(side_for(recipe));
-    std::vector<PackingCost> packing = pack_all(all_, note, stop);
+    std::vector<PackingCost> packing = pack_all(all_, note, current_stop());
     for (const PackingCost& cost : packing) options_.packed.push_back(cost.path);
     return packing;
   }

@@ -74,7 +74,7 @@ class CommandPredict final : public program::Command {
         "measured.");
   }
 
-  int run(const std::stop_token&) override {
+  int run() override {
     const Measurement measured = read_measurement(report_);
     machine_.workers = workers_ > 0 ? workers_ : static_cast<int>(std::ceil(machine_.cpus));
     machine_.device_is_cpu = device_rate_ == 0 && measured.machine.device_is_cpu;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/resources.h"
+#include "base/stop.h"
 #include "commands.h"
 #include "common/checks.h"
 #include "common/options.h"
@@ -49,7 +50,7 @@ class CommandSweep final : public program::Command {
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");
   }
 
-  int run(const std::stop_token& stop) override {
+  int run() override {
     set_compute_threads(available_cpus());
     options_.measure.recipe = recipe_.choices();
     options_.measure.device = pick_device(device_);
@@ -61,7 +62,7 @@ class CommandSweep final : public program::Command {
       options_.condition = {Condition::Kind::kSimulated, reader::parse_storage(storage_)};
     const program::StatusLine status(quiet_);
     const SweepReport report = sweep(
-        options_, [&](const std::string& text) { status.show(text); }, stop);
+        options_, [&](const std::string& text) { status.show(text); }, current_stop());
     status.clear();
     fmt::print("{}", json_ ? json_text(sweep_json(report, options_.measure)) : sweep_text(report));
     return program::kDone;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "common/program.h"
 #include "common/terminal.h"
@@ -76,7 +77,7 @@ CocoIds DetectOutputs::choose_ids() {
     if (target.kind != kObjectsTarget || target.head.empty() || target.classes != classes_)
       continue;
     const std::vector<std::string>& fields = input_.dataset->fields();
-    const auto field = std::find(fields.begin(), fields.end(), target.text);
+    const auto field = std::ranges::find(fields, target.text);
     if (field != fields.end()) record_field_ = static_cast<std::size_t>(field - fields.begin());
     note(record_field_ ? "as the dataset keeps them" : "images by number from 1, categories kept");
     return CocoIds::of_head(target.head, classes_.size());
@@ -163,7 +164,7 @@ void DetectOutputs::print(const SeenPicture& picture) const {
                                  {"score", one.score},
                                  {"box", {box.x, box.y, box.width, box.height}}});
     }
-    fmt::print("{}\n", printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+    fmt::print("{}\n", printable_json(utf8_json(json)));
     return;
   }
   std::map<std::int64_t, std::uint64_t> counts;

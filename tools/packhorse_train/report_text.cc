@@ -147,7 +147,7 @@ std::string measurement_text(const SpeedReport& report, const MeasureOptions& op
       fmt::format("{}, {} batches in memory, {} order; medians; ~ marks a spread above 10 %\n",
                   program::count_text(static_cast<std::uint64_t>(report.workers), "reader thread"),
                   options.slots, name_of(report.recipe.order));
-  if (std::any_of(report.inputs.begin(), report.inputs.end(), is_other_work)) {
+  if (std::ranges::any_of(report.inputs, is_other_work)) {
     text +=
         "* not the same work as the folder's: roi decodes less for the same pixels, resize and raw "
         "have different pixels\n";

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/process.h"
 #include "packhorse/base/error.h"
 
@@ -25,14 +26,13 @@ fs::path step_name(std::int64_t step) { return fmt::format("{}{:09}.pt", kPrefix
 /// The paths of step-N.pt, oldest first.
 std::vector<fs::path> kept_in(const fs::path& directory) {
   std::vector<fs::path> kept;
-  std::error_code ignored;
-  if (!fs::exists(directory, ignored)) return kept;
+  if (!path_exists(directory)) return kept;
   for (const fs::directory_entry& entry : entries_in(directory)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(kPrefix) && entry.path().extension() == ".pt")
       kept.push_back(entry.path());
   }
-  std::sort(kept.begin(), kept.end());
+  std::ranges::sort(kept);
   return kept;
 }
 

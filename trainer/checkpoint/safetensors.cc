@@ -32,7 +32,7 @@ at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem
   const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
   const at::ScalarType type = type_named(entry.at("dtype").get<std::string>(), path);
   if (begin > end || end > data.size()) throw_bad_weights(path, "it is truncated");
-  const bool empty = std::count(shape.begin(), shape.end(), 0) > 0;
+  const bool empty = std::ranges::count(shape, 0) > 0;
   // Of an empty tensor the other sides are bounded, too, as strides are their products.
   const std::uint64_t most = empty ? kMostOfEmpty : end - begin;
   std::uint64_t bytes = c10::elementSize(type);

@@ -58,8 +58,8 @@ void take_normalized_pixels(std::map<std::string, at::Tensor>& weights, const st
 }
 
 constexpr const char* kSaveAdvice =
-    "save them in Python with torch.save(model.state_dict(), FILE) of PyTorch 1.6 or later, or "
-    "with safetensors.torch.save_file(model.state_dict(), FILE)";
+    "save the weights in Python with torch.save(model.state_dict(), FILE) of PyTorch 1.6 or "
+    "later, or with safetensors.torch.save_file(model.state_dict(), FILE)";
 constexpr const char* kNotTracked = "num_batches_tracked";
 
 enum class Kind { kSafetensors, kTorchZip, kOther };

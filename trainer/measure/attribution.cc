@@ -9,8 +9,8 @@ namespace {
 const Pass& median_pass(const std::vector<Pass>& passes) {
   std::vector<const Pass*> order;
   for (const Pass& pass : passes) order.push_back(&pass);
-  std::sort(order.begin(), order.end(),
-            [](const Pass* a, const Pass* b) { return a->images_per_s() < b->images_per_s(); });
+  std::ranges::sort(
+      order, [](const Pass* a, const Pass* b) { return a->images_per_s() < b->images_per_s(); });
   return *order[order.size() / 2];
 }
 

@@ -138,11 +138,10 @@ class Measuring {
     if (dataset->from_afar()) report_.remote_order = passes_.order(*dataset);
     MeasuredInput input = describe_input(path, *dataset);
     input.name = input_name(*dataset);
-    const auto alike = std::count_if(
-        report_.inputs.begin(), report_.inputs.end(), [&](const MeasuredInput& before) {
-          return before.format == input.format && before.image_mode == input.image_mode &&
-                 before.from_afar == input.from_afar;
-        });
+    const auto alike = std::ranges::count_if(report_.inputs, [&](const MeasuredInput& before) {
+      return before.format == input.format && before.image_mode == input.image_mode &&
+             before.from_afar == input.from_afar;
+    });
     if (alike > 0) input.name += fmt::format(" {}", alike + 1);
     report_.inputs.push_back(input);
   }

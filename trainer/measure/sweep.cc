@@ -17,7 +17,7 @@ std::vector<int> workers_to_try(const SweepOptions& options) {
   std::vector<int> workers = options.workers;
   if (workers.empty())
     for (int n = 1; n <= 2 * available_cpus(); n *= 2) workers.push_back(n);
-  std::sort(workers.begin(), workers.end());
+  std::ranges::sort(workers);
   workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
   return workers;
 }
@@ -114,11 +114,10 @@ std::uint64_t memory_per_worker(const SweepReport& report) {
 
 Recommendation recommend(const SweepReport& report) {
   const std::vector<SweepSetting>& settings = report.settings;
-  const auto best = std::max_element(
-      settings.begin(), settings.end(),
-      [](const auto& a, const auto& b) { return a.images_per_s() < b.images_per_s(); });
+  const auto best = std::ranges::max_element(
+      settings, [](const auto& a, const auto& b) { return a.images_per_s() < b.images_per_s(); });
   // Settings are ordered by workers, then by slots.
-  const auto chosen = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
+  const auto chosen = std::ranges::find_if(settings, [&](const auto& setting) {
     return setting.images_per_s() >= reader::kKneeShare * best->images_per_s();
   });
   Recommendation result;

@@ -86,7 +86,7 @@ ForeignLoad foreign_load(const SpeedReport& report) {
   found.known = !foreign.empty();
   if (found.known) {
     found.mean = mean(foreign);
-    found.most = *std::max_element(foreign.begin(), foreign.end());
+    found.most = *std::ranges::max_element(foreign);
   }
   found.pressure_known = !pressure.empty();
   if (found.pressure_known) found.pressure = mean(pressure);
@@ -150,7 +150,7 @@ class Verdict {
     const auto is_smaller = [](const MeasuredInput& input) {
       return same_work(input) == SameWork::kOtherPixels;
     };
-    if (std::none_of(report_.inputs.begin(), report_.inputs.end(), is_smaller)) {
+    if (std::ranges::none_of(report_.inputs, is_smaller)) {
       sentences_.push_back(
           "What smaller pictures would gain was not measured: pack with `image=resize`, or measure "
           "with `pack_all=`.");
@@ -273,7 +273,7 @@ class Verdict {
         {parts.sharing_s,
          "decoding beside the training {1} the limit: steps beside it make the folder's epoch "
          "{0:.0f} % longer"}};
-    const auto& [seconds, text] = *std::max_element(std::begin(stalls), std::end(stalls));
+    const auto& [seconds, text] = *std::ranges::max_element(stalls);
     if (seconds < kWorthwhile * parts.epoch_s) {
       return fmt::format(
           "the device {} the limit, the folder's training waits for data {:.1f} % of the time{}",

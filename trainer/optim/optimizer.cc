@@ -126,7 +126,7 @@ constexpr std::array<std::string_view, 4> kTokens = {"class_token", "pos_embeddi
 /// Whether a parameter is a layer's weight, not a bias, norm, token or position.
 bool is_weight(const std::string& name, const at::Tensor& parameter) {
   const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
-  return parameter.dim() > 1 && std::find(kTokens.begin(), kTokens.end(), last) == kTokens.end();
+  return parameter.dim() > 1 && std::ranges::find(kTokens, last) == kTokens.end();
 }
 
 }  // namespace

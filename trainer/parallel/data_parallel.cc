@@ -35,7 +35,7 @@ struct DataParallel::Impl {
     auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(
         all, {std::size_t{kFirstBucketBytes}, std::size_t{kBucketBytes}}, sparse));
     // Gradients come last layer first; after the first step the buckets follow their real order.
-    std::reverse(buckets.begin(), buckets.end());
+    std::ranges::reverse(buckets);
     reducer = std::make_shared<c10d::Reducer>(
         std::move(all), std::move(buckets),
         c10::intrusive_ptr<c10d::ProcessGroup>::reclaim_copy(processes.group()), sparse,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/parallel/processes.h"
 
@@ -24,11 +25,8 @@ class Environment {
   int number(const char* name) const {
     if (!has(name)) fail(fmt::format("{} is not set", name));
     const std::string_view value = lookup_(name);
-    int number = -1;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc{} || end != value.data() + value.size() || number < 0) {
-      fail(fmt::format("{} is '{}'", name, value));
-    }
+    const int number = parse_number<int>(value).value_or(-1);
+    if (number < 0) fail(fmt::format("{} is '{}'", name, value));
     return number;
   }
   int number(const char* name, int otherwise) const { return has(name) ? number(name) : otherwise; }

@@ -85,7 +85,7 @@ std::span<const std::string_view> names_of<reader::OrderKind>() {
 
 std::size_t find_name(std::string_view what, std::string_view name,
                       std::span<const std::string_view> names) {
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found == names.end()) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no {} '{}'", what, name), {},
                 choice_advice(name, {names.begin(), names.end()}));

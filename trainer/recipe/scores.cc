@@ -50,8 +50,7 @@ std::string log_key(const ScoreName& name) {
 
 double Scores::at(std::string_view key) const {
   const auto names = score_names(task);
-  const auto found =
-      std::find_if(names.begin(), names.end(), [&](const auto& name) { return name.key == key; });
+  const auto found = std::ranges::find_if(names, [&](const auto& name) { return name.key == key; });
   if (found == names.end())
     throw Error(ErrorKind::kUsage, fmt::format("scores of {} have no '{}'", name_of(task), key));
   return values.at(static_cast<std::size_t>(found - names.begin()));

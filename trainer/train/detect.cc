@@ -99,8 +99,7 @@ std::vector<reader::BadSample> ObjectDetector::run(
   if (stop.stop_requested())
     throw Error(ErrorKind::kInterrupted, "finding objects was interrupted");
   std::vector<reader::BadSample> bad = loader.bad_samples();
-  std::sort(bad.begin(), bad.end(),
-            [](const auto& a, const auto& b) { return a.sample < b.sample; });
+  std::ranges::sort(bad, [](const auto& a, const auto& b) { return a.sample < b.sample; });
   return bad;
 }
 

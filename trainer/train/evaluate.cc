@@ -39,7 +39,7 @@ std::string find_val_split(const std::filesystem::path& data) {
     splits = reader::annotated_splits(data);
   const auto has = [&](const char* name) {
     if (splits.empty()) return has_split(data, name);
-    return std::find(splits.begin(), splits.end(), name) != splits.end();
+    return std::ranges::find(splits, name) != splits.end();
   };
   if (!has("train")) return "";
   for (const char* name : {"val", "valid", "validation", "test"})

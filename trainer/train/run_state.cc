@@ -47,7 +47,7 @@ EpochLog to_epoch_log(const json& value, TaskKind task) {
     scores.values.push_back(score.is_null() ? std::nan("") : score.get<double>());
   }
   const auto undefined = [](double score) { return std::isnan(score); };
-  if (scores.images > 0 || !std::all_of(scores.values.begin(), scores.values.end(), undefined))
+  if (scores.images > 0 || !std::ranges::all_of(scores.values, undefined))
     log.scores = std::move(scores);
   return log;
 }

@@ -10,7 +10,8 @@ constexpr const char* kGauge = "gauge";
 using Json = nlohmann::ordered_json;
 using Metrics = StepMetrics;
 
-/// The whole definition of each figure: a new one is a row here, and one in docs/trainer-watch.md.
+/// The whole definition of each figure: a new one is a row here, and one in
+/// docs/reference/metrics.md.
 constexpr auto kFigures = std::to_array<Figure>({
     {nullptr, "epoch", "packhorse_train_epoch", kGauge, "The running epoch, counted from 1.",
      [](const Metrics& m) -> Json { return m.epoch; }},

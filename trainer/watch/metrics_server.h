@@ -19,7 +19,7 @@ namespace packhorse::trainer {
 ///     server.set(step_metrics);
 ///     server.set_loader({});                                  // before the loader goes
 ///
-/// docs/trainer-watch.md lists the metrics; those of the loader are reader::loader_metrics().
+/// docs/reference/metrics.md lists them; those of the loader are reader::loader_metrics().
 /// Thread-safe.
 class MetricsServer {
  public:

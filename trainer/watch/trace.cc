@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
@@ -16,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/output_file.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {
@@ -103,20 +103,12 @@ void append(json& events, const std::vector<LoaderEvent>& loader, std::int64_t z
 
 StepSpan StepSpan::parse(const std::string& text) {
   StepSpan span;
-  const char* const end = text.data() + text.size();
-  std::int64_t first = 0;
-  const auto [colon, error] = std::from_chars(text.data(), end, first);
-  bool good = error == std::errc();
-  if (good && colon == end) {
-    span.end = span.begin + first;
-  } else if (good && *colon == ':') {
-    span.begin = first;
-    const auto [rest, second_error] = std::from_chars(colon + 1, end, span.end);
-    good = second_error == std::errc() && rest == end;
-  } else {
-    good = false;
-  }
-  if (!good || span.begin < 0 || span.end <= span.begin) {
+  const std::vector<std::string_view> parts = split_text(text, ':');
+  const auto first = parse_number<std::int64_t>(parts.front());
+  const auto last = parse_number<std::int64_t>(parts.back());
+  if (parts.size() == 2) span.begin = first.value_or(-1);
+  if (last) span.end = parts.size() == 2 ? *last : span.begin + *last;
+  if (!first || !last || parts.size() > 2 || span.begin < 0 || span.end <= span.begin) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' is not a valid choice of steps to trace", text), {},
                 "give a number of steps, e.g. 10, or the first step and the one after the last, "

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "annotations/exports/export_notation.h"
@@ -26,13 +25,13 @@ std::optional<double> cvat_number(const pugi::xml_node& node, const char* name) 
 
 double needed_number(const pugi::xml_node& node, const char* name) {
   if (const auto number = cvat_number(node, name)) return *number;
-  throw Error(ErrorKind::kCorrupt, fmt::format("its {} is no number", name));
+  throw Error(ErrorKind::kCorrupt, fmt::format("its {} is not a number", name));
 }
 
 std::uint32_t cvat_whole(const pugi::xml_node& node, const char* name) {
   const double number = needed_number(node, name);
   if (!(number >= 0 && number <= 1 << 30) || number != std::floor(number))
-    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is no whole number", name));
+    throw Error(ErrorKind::kCorrupt, fmt::format("its {} is not a whole number", name));
   return static_cast<std::uint32_t>(number);
 }
 
@@ -72,7 +71,7 @@ void take_cvat_mask(const pugi::xml_node& node, MaskSize size, std::uint64_t& bu
   std::uint64_t at = 0;
   bool on = false;
   const auto runs = numbers_in(node.attribute("rle").value(), ", ");
-  if (!runs) throw Error(ErrorKind::kCorrupt, "its rle is no list of numbers");
+  if (!runs) throw Error(ErrorKind::kCorrupt, "its rle is not a list of numbers");
   for (const double run : *runs) {
     if (!(run >= 0 && run <= static_cast<double>(pixels - at)) || run != std::floor(run))
       throw Error(ErrorKind::kCorrupt, "its runs are more than its mask has pixels");

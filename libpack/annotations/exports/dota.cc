@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "annotations/exports/export_notation.h"
-#include "base/ascii.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -41,14 +41,14 @@ std::string read_dota_line(std::string_view line, std::string& label, AnnotatedO
   std::vector<Point>& corners = object.polygons.emplace_back();
   for (std::size_t i = 0; i < kDotaCorners; ++i) {
     const auto x = numbers_in(words[2 * i], " "), y = numbers_in(words[2 * i + 1], " ");
-    if (!x || !y) return "a corner is no number";
+    if (!x || !y) return "a corner is not a number";
     corners.push_back({x->front(), y->front()});
   }
   label = words[2 * kDotaCorners];
   if (words.size() == 2 * kDotaCorners + 2) {
     const std::string_view difficult = words.back();
     if (difficult != "0" && difficult != "1" && difficult != "2")
-      return "its last word, whether it is difficult, is none of 0, 1 and 2";
+      return "its last word, whether it is difficult, is not 0, 1 or 2";
     if (difficult != "0") object.flags |= kDifficult;
   }
   box_from_polygons(object);
@@ -60,8 +60,7 @@ void read_lines(const ExportFile& file, ExportedImages& out, ReadLine* read,
   ExportedImages::Image& image = out.image(file.name);
   std::string_view text = without_byte_order_mark(file.text);
   for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view line = take_part(text, '\n');
     if (words_in(line).empty() || (passes != nullptr && passes(line))) continue;
     const std::string name = fmt::format("line {}", number);
     AnnotatedObject object;
@@ -75,8 +74,7 @@ void read_lines(const ExportFile& file, ExportedImages& out, ReadLine* read,
 
 bool begins_with_line(std::string_view head, ReadLine* read, bool (*passes)(std::string_view)) {
   while (!head.empty()) {
-    const std::string_view line = head.substr(0, head.find('\n'));
-    head.remove_prefix(std::min(line.size() + 1, head.size()));
+    const std::string_view line = take_part(head, '\n');
     if (words_in(line).empty() || (passes != nullptr && passes(line))) continue;
     AnnotatedObject object;
     std::string label;

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 
-#include "base/ascii.h"
+#include "annotations/json_values.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
@@ -185,16 +186,15 @@ bool is_export_file(const ExportNotation& notation, const fs::path& file) try {
 }
 
 ExportedImages read_export(const ExportNotation& notation, const fs::path& place,
-                           const std::vector<std::string>& classes) {
-  ExportFile file{place, {}, {}, {}, classes};
+                           const TargetOptions& options) {
+  ExportFile file{place, {}, {}, {}, options};
   ExportedImages out;
-  std::error_code code;
   if (const std::size_t colon = place.native().rfind(':');
-      !fs::exists(place, code) && colon != std::string::npos && !notation.choices.empty()) {
+      !path_exists(place) && colon != std::string::npos && !notation.choices.empty()) {
     file.path = place.native().substr(0, colon);
     file.choice = place.native().substr(colon + 1);
   }
-  if (fs::is_directory(file.path, code)) {
+  if (is_folder(file.path)) {
     if (!notation.by_image)
       throw Error(ErrorKind::kUsage, "`targets=` names a folder, not a file with annotations",
                   file.path, "name the file in it");
@@ -226,16 +226,25 @@ void set_turned_box(AnnotatedObject& object, Point around, double degrees) {
   box_from_polygons(object);
 }
 
+std::vector<Point> points_of(std::string_view list) {
+  std::vector<Point> points;
+  for (const std::string_view point : list_of(list, "points")) {
+    const std::vector<double> numbers = numbers_of(point, "point");
+    if (numbers.size() != 2) throw Error(ErrorKind::kCorrupt, "a point is not x and y");
+    points.push_back({numbers[0], numbers[1]});
+  }
+  return points;
+}
+
 std::optional<std::vector<double>> numbers_in(std::string_view text, std::string_view separators) {
   std::vector<double> numbers;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
     if (text.empty()) return numbers;
     const std::string_view word = text.substr(0, text.find_first_of(separators));
-    double number = 0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (code != std::errc() || end != word.data() + word.size()) return std::nullopt;
-    numbers.push_back(number);
+    const auto number = parse_number<double>(word);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
     text.remove_prefix(word.size());
   }
 }

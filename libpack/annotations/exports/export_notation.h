@@ -19,7 +19,9 @@ struct ExportFile {
   std::string_view text;  ///< all of it, as it is
   std::string name;       ///< where it lies in the folder that was given; "" for a file alone
   std::string choice;     ///< what the user said of its meaning: see ExportNotation::choices
-  std::vector<std::string> classes;  ///< as the user names them; none: as the file does
+  const TargetOptions& options;
+  /// As the user names them; none: as the file does.
+  const std::vector<std::string>& classes() const { return options.classes; }
 };
 
 /// How the annotations of a tool are written. All of them lie in one file, or each image has a file
@@ -48,11 +50,11 @@ const ExportNotation* export_notation(TargetOptions::Notation notation);
 /// Whether a file is of that notation, by its name and its beginning. Does not throw.
 bool is_export_file(const ExportNotation& notation, const std::filesystem::path& file);
 
-/// Reads a file, "FILE:CHOICE", or all files in a folder, in the order of their names. Classes as
-/// the user names them; those of the objects where he names none. Throws Error(kUsage | kNotFound |
+/// Reads one of the places of `options`: a file, "FILE:CHOICE", or all files in a folder, in the
+/// order of their names. Throws Error(kUsage | kNotFound |
 /// kIo), naming the file.
 ExportedImages read_export(const ExportNotation& notation, const std::filesystem::path& place,
-                           const std::vector<std::string>& classes);
+                           const TargetOptions& options);
 
 /// A box turned clockwise around a point, as a polygon. Degrees.
 void set_turned_box(AnnotatedObject& object, Point around, double degrees);
@@ -65,6 +67,8 @@ void read_lines(const ExportFile& file, ExportedImages& out, ReadLine* read,
 /// Whether the first line of an object is one.
 bool begins_with_line(std::string_view head, ReadLine* read, bool (*passes)(std::string_view));
 std::vector<std::string_view> words_in(std::string_view line);
+/// The points of a JSON list of [x, y]. Throws Error(kCorrupt), without a path.
+std::vector<Point> points_of(std::string_view list);
 /// Numbers separated by any of `separators`, all of a text; nothing where a word is none.
 std::optional<std::vector<double>> numbers_in(std::string_view text, std::string_view separators);
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "annotations/coco_object.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "packhorse/base/error.h"
 
@@ -15,11 +16,6 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostPassedOver = 16;  // kinds that are told
-
-/// Names may be any bytes.
-std::string json_text(const ExactJson& json) {
-  return json.dump(-1, ' ', false, ExactJson::error_handler_t::replace);
-}
 
 void append_polygon(std::string& text, const std::vector<Point>& polygon) {
   text += text.ends_with('[') ? "[" : ",[";
@@ -50,12 +46,12 @@ std::string members_of(const AnnotatedObject& object, const ExactJson& attribute
   if (object.mask) {
     const ExactJson counts = run_lengths_text(object.mask->counts);
     text += fmt::format(R"(,"segmentation":{{"size":[{},{}],"counts":{}}})",
-                        object.mask->size.height, object.mask->size.width, json_text(counts));
+                        object.mask->size.height, object.mask->size.width, utf8_json(counts));
   }
   if ((object.flags & kCrowd) != 0) text += R"(,"iscrowd":1)";
   for (const auto& [name, flag] : kOtherCocoFlags)
     if ((object.flags & flag) != 0) text += fmt::format(R"(,"{}":1)", name);
-  if (!attributes.empty()) text += R"(,"attributes":)" + json_text(attributes);
+  if (!attributes.empty()) text += R"(,"attributes":)" + utf8_json(attributes);
   return text;
 }
 
@@ -142,21 +138,22 @@ void ExportedImages::finish(const std::vector<std::string>& classes) {
     }
   }
   for (const auto& [what, count] : passed_over_)
-    notes_.push_back(fmt::format("not read, since they are no objects: {} {}", count, what));
+    notes_.push_back(fmt::format("not read, because they are not objects: {} {}", count, what));
   if (others_passed_over_ > 0)
     notes_.push_back(
-        fmt::format("not read, since they are no objects: {} others", others_passed_over_));
+        fmt::format("not read, because they are not objects: {} others", others_passed_over_));
 }
 
 std::string ExportedImages::coco_text() const {
   std::string text = R"({"categories":[)";
   for (std::size_t i = 0; i < classes_.size(); ++i)
-    text += fmt::format(R"({}{{"id":{},"name":{}}})", i == 0 ? "" : ",", i, json_text(classes_[i]));
+    text += fmt::format(R"({}{{"id":{},"name":{}}})", i == 0 ? "" : ",", i,
+                        utf8_json(ExactJson(classes_[i])));
   text += R"(],"images":[)";
   for (std::size_t i = 0; i < images_.size(); ++i) {
     const Image& image = images_[i];
-    text +=
-        fmt::format(R"({}{{"id":{},"file_name":{})", i == 0 ? "" : ",", i, json_text(image.name_));
+    text += fmt::format(R"({}{{"id":{},"file_name":{})", i == 0 ? "" : ",", i,
+                        utf8_json(ExactJson(image.name_)));
     if (image.width_ + image.height_ > 0)
       text += fmt::format(R"(,"width":{},"height":{})", image.width_, image.height_);
     text += '}';
@@ -184,7 +181,7 @@ std::string exported_record(const std::string& record, std::string_view file_nam
     if (outline == annotation.end()) continue;
     for (ExactJson& polygon : *outline) scale_numbers(polygon, image.width, image.height);
   }
-  return json_text(json);
+  return utf8_json(json);
 }
 
 }  // namespace packhorse

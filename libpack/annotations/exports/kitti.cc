@@ -24,7 +24,7 @@ std::string read_kitti_line(std::string_view line, std::string& label, Annotated
   std::array<double, 16> numbers = {};
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto number = numbers_in(words[i], " ");
-    if (!number) return "a word behind the type is no number";
+    if (!number) return "a word after the type is not a number";
     numbers[i] = number->front();
   }
   label = words[0];

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/exports/parsed_values.h"
+#include "annotations/json_values.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
 #include "base/stop.h"
@@ -17,8 +17,6 @@
 namespace packhorse {
 
 namespace {
-
-constexpr std::size_t kMostTaskBytes = std::size_t{64} << 20;  // masks are lists of numbers
 
 /// Bytes that a URL has as %41.
 std::string without_escapes(std::string_view text) {
@@ -51,48 +49,45 @@ std::string path_of_address(std::string_view address) {
 }
 
 /// Of the task's data, the one that is the path of an image.
-std::string task_image(const ExactJson& task) {
-  const ExactJson& data = value_of(task, "data");
-  if (!data.is_object()) throw Error(ErrorKind::kCorrupt, "its data is no JSON object");
+std::string task_image(std::string_view task) {
+  const std::string_view data = value_of(task, "data");
+  if (!data.starts_with('{')) throw Error(ErrorKind::kCorrupt, "its data is not a JSON object");
   std::set<std::string> found;
-  for (const auto& [name, value] : data.items()) {
-    if (!value.is_string()) continue;
-    std::string path = path_of_address(value.get_ref<const std::string&>());
+  for_each_member(data, [&](std::string_view, std::string_view value) {
+    if (!value.starts_with('"')) return true;
+    std::string path = path_of_address(json_characters(value));
     if (naming::has_any_image_name(path)) found.insert(std::move(path));
-  }
+    return true;
+  });
   if (found.size() != 1)
     throw Error(ErrorKind::kCorrupt,
                 fmt::format("its data names {} images", found.empty() ? "no" : "several"));
   return *found.begin();
 }
 
-std::uint32_t side_of(const ExactJson& result, const char* name) {
+std::uint32_t side_of(std::string_view result, const char* name) {
   return whole_of(value_of(result, name), name);
 }
 
 /// The one class of a region; nothing where it has none.
-std::optional<std::string> region_class(const ExactJson& value) {
+std::optional<std::string> region_class(std::string_view value) {
   for (const char* name : {"rectanglelabels", "polygonlabels", "labels"}) {
-    const ExactJson* const labels = find_value(value, name);
-    if (labels == nullptr) continue;
-    const ExactJson::array_t& list = list_of(*labels, name);
-    if (list.size() != 1 || !list.front().is_string())
+    const std::string_view labels = find_value(value, name);
+    if (labels.empty()) continue;
+    const std::vector<std::string_view> list = list_of(labels, name);
+    if (list.size() != 1 || !list.front().starts_with('"'))
       throw Error(ErrorKind::kCorrupt, fmt::format("it has {} classes", list.size()));
-    return list.front().get<std::string>();
+    return json_characters(list.front());
   }
   return std::nullopt;
 }
 
-AnnotatedObject region_object(const ExactJson& value, double width, double height) {
+AnnotatedObject region_object(std::string_view value, double width, double height) {
   AnnotatedObject object;
   const auto number = [&](const char* name) { return number_of(value_of(value, name), name); };
-  if (const ExactJson* const points = find_value(value, "points")) {
-    std::vector<Point>& polygon = object.polygons.emplace_back();
-    for (const ExactJson& point : list_of(*points, "points")) {
-      const std::vector<double> numbers = numbers_of(point, "point");
-      if (numbers.size() != 2) throw Error(ErrorKind::kCorrupt, "a point is not x and y");
-      polygon.push_back({numbers[0] * width / 100, numbers[1] * height / 100});
-    }
+  if (const std::string_view points = find_value(value, "points"); !points.empty()) {
+    std::vector<Point>& polygon = object.polygons.emplace_back(points_of(points));
+    for (Point& point : polygon) point = {point.x * width / 100, point.y * height / 100};
     box_from_polygons(object);
     return object;
   }
@@ -100,8 +95,8 @@ AnnotatedObject region_object(const ExactJson& value, double width, double heigh
   object.top = number("y") * height / 100;
   object.right = object.left + number("width") * width / 100;
   object.bottom = object.top + number("height") * height / 100;
-  const ExactJson* const rotation = find_value(value, "rotation");
-  const double degrees = rotation == nullptr ? 0 : number_of(*rotation, "rotation");
+  const std::string_view rotation = find_value(value, "rotation");
+  const double degrees = rotation.empty() ? 0 : number_of(rotation, "rotation");
   if (degrees != 0) set_turned_box(object, {object.left, object.top}, degrees);
   return object;
 }
@@ -115,27 +110,24 @@ constexpr std::string_view kOtherRegions[] = {
 
 class TaskReader {
  public:
-  TaskReader(const ExactJson& task, ExportedImages& out)
+  TaskReader(std::string_view task, ExportedImages& out)
       : task_(task), out_(out), image_(out.image(task_image(task))) {}
 
   void read() {
-    const ExactJson* done = nullptr;
-    for (const ExactJson& one : list_of(value_of(task_, "annotations"), "annotations")) {
-      const ExactJson* const cancelled = find_value(one, "was_cancelled");
-      if (cancelled != nullptr && *cancelled == true) continue;
-      if (done != nullptr)
+    std::string_view done;
+    for (const std::string_view one : list_of(value_of(task_, "annotations"), "annotations")) {
+      if (find_value(one, "was_cancelled") == "true") continue;
+      if (!done.empty())
         return image_.problem("its annotations", "there are several, of one image, to choose from");
-      done = &one;
+      done = one;
     }
-    if (done == nullptr) return image_.problem("its annotations", "nobody has finished them");
-    const ExactJson::array_t& results = list_of(value_of(*done, "result"), "result");
+    if (done.empty()) return image_.problem("its annotations", "nobody has finished them");
+    const std::vector<std::string_view> results = list_of(value_of(done, "result"), "result");
     // A region that is labelled apart is there twice: once alone, and once with its class.
-    for (const ExactJson& result : results)
-      if (const ExactJson* const id = find_value(result, "id"); id != nullptr && has_class(result))
-        labelled_.insert(id->dump());
-    for (const ExactJson& result : results) {
-      const ExactJson* const id = find_value(result, "id");
-      const std::string name = "region " + (id == nullptr ? "" : printable(id->dump()));
+    for (const std::string_view result : results)
+      if (has_class(result)) labelled_.insert(find_value(result, "id"));
+    for (const std::string_view result : results) {
+      const std::string name = "region " + printable(find_value(result, "id"));
       try {
         take(result, name);
       } catch (const Error& error) {
@@ -145,37 +137,37 @@ class TaskReader {
   }
 
  private:
-  static bool has_class(const ExactJson& result) {
-    const ExactJson* const value = find_value(result, "value");
-    return value != nullptr && value->is_object() &&
-           (value->contains("labels") || value->contains("rectanglelabels") ||
-            value->contains("polygonlabels"));
+  static bool has_class(std::string_view result) {
+    const std::string_view value = find_value(result, "value");
+    return !json_member(value, "labels").empty() ||
+           !json_member(value, "rectanglelabels").empty() ||
+           !json_member(value, "polygonlabels").empty();
   }
 
-  void take(const ExactJson& result, const std::string& name) {
+  void take(std::string_view result, const std::string& name) {
     const std::string type = text_of(result, "type");
     if (std::ranges::find(kOtherRegions, type) != std::end(kOtherRegions))
       throw Error(ErrorKind::kCorrupt, "a region of " + type + " is neither a box nor a polygon");
     if (std::ranges::find(kRegions, type) == std::end(kRegions))
       return out_.pass_over("results of the type '" + printable(type) + "'");
-    const ExactJson* const id = find_value(result, "id");
-    if (!has_class(result) && id != nullptr && labelled_.contains(id->dump())) return;
+    const std::string_view id = find_value(result, "id");
+    if (!has_class(result) && !id.empty() && labelled_.contains(id)) return;
     const std::uint32_t width = side_of(result, "original_width");
     const std::uint32_t height = side_of(result, "original_height");
     image_.set_size(width, height);
-    const ExactJson* const turned = find_value(result, "image_rotation");
-    if (turned != nullptr && *turned != 0)
+    const std::string_view turned = find_value(result, "image_rotation");
+    if (!turned.empty() && !(is_number(turned) && number_of(turned, "image_rotation") == 0))
       throw Error(ErrorKind::kCorrupt, "it is for the image turned in Label Studio");
-    const ExactJson& value = value_of(result, "value");
+    const std::string_view value = value_of(result, "value");
     const auto label = region_class(value);
     if (!label) throw Error(ErrorKind::kCorrupt, "it has no class");
     out_.add(image_, *label, region_object(value, width, height), name);
   }
 
-  const ExactJson& task_;
+  std::string_view task_;
   ExportedImages& out_;
   ExportedImages::Image& image_;
-  std::set<std::string> labelled_;  ///< ids
+  std::set<std::string_view> labelled_;  ///< ids
 };
 
 }  // namespace
@@ -184,15 +176,14 @@ void read_label_studio(const ExportFile& file, ExportedImages& out) {
   check_json(file.text);
   const std::size_t begin = file.text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (begin == std::string_view::npos || file.text[begin] != '[')
-    throw Error(ErrorKind::kUnsupported, "it is no list of tasks");
+    throw Error(ErrorKind::kUnsupported, "it is not a list of tasks");
   std::size_t number = 0;
   for_each_element(file.text, [&](std::string_view json) {
     ++number;
     obey_stop();
-    const ExactJson task = parse_json(json, {.bytes = kMostTaskBytes});
     try {
       const std::size_t before = out.images().size();
-      TaskReader reader(task, out);
+      TaskReader reader(json, out);
       if (out.images().size() == before)
         throw Error(ErrorKind::kCorrupt, "its image is that of another task");
       reader.read();

@@ -5,9 +5,10 @@
 #include <map>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/exports/parsed_values.h"
+#include "annotations/json_values.h"
 #include "base/json_slices.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 
@@ -18,27 +19,19 @@ namespace {
 /// The class of regions whose objects nobody has annotated.
 constexpr std::string_view kIgnoredLabelme = "__ignore__";
 
-/// Members of the file, without the image that it may hold.
-ExactJson labelme_members(std::string_view text) {
+/// The object that the file is.
+std::string_view labelme_object(std::string_view text) {
   check_json(text);
-  if (!text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size())).starts_with('{'))
-    throw Error(ErrorKind::kUnsupported, "it is no JSON object");
-  ExactJson members = ExactJson::object();
-  bool shapes = false;
-  for_each_member(text, [&](std::string_view quoted, std::string_view value) {
-    const std::string name = json_characters(quoted);
-    shapes = shapes || name == "shapes";
-    if (name == "shapes" || name == "imagePath" || name == "imageWidth" || name == "imageHeight")
-      members[name] = parse_json(value, {.bytes = std::size_t{1} << 28});
-    return true;
-  });
-  if (!shapes) throw Error(ErrorKind::kUnsupported, "it has no \"shapes\"");
-  return members;
+  text = trimmed(text);
+  if (!text.starts_with('{')) throw Error(ErrorKind::kUnsupported, "it is not a JSON object");
+  if (json_member(text, "shapes").empty())
+    throw Error(ErrorKind::kUnsupported, "it has no \"shapes\"");
+  return text;
 }
 
 /// The image beside the file, or where its path leads from there.
-std::string labelme_image(const ExactJson& members, const std::string& file) {
-  std::string path = text_of(members, "imagePath");
+std::string labelme_image(std::string_view json, const std::string& file) {
+  std::string path = text_of(json, "imagePath");
   std::ranges::replace(path, '\\', '/');
   const std::filesystem::path given(path);
   const bool whole = given.is_absolute() || path.find(":/") != std::string::npos;
@@ -48,25 +41,15 @@ std::string labelme_image(const ExactJson& members, const std::string& file) {
       .generic_string();
 }
 
-std::vector<Point> labelme_points(const ExactJson& shape) {
-  std::vector<Point> points;
-  for (const ExactJson& point : list_of(value_of(shape, "points"), "points")) {
-    const std::vector<double> numbers = numbers_of(point, "point");
-    if (numbers.size() != 2) throw Error(ErrorKind::kCorrupt, "a point is not x and y");
-    points.push_back({numbers[0], numbers[1]});
-  }
-  return points;
-}
-
 /// A rectangle becomes its four corners, as a group of shapes has polygons alone.
-std::vector<Point> labelme_outline(const ExactJson& shape, bool& rectangle) {
-  const ExactJson* const type = find_value(shape, "shape_type");
-  const std::string kind = type == nullptr ? "polygon" : text_of(shape, "shape_type");
+std::vector<Point> labelme_outline(std::string_view shape, bool& rectangle) {
+  const std::string kind =
+      find_value(shape, "shape_type").empty() ? "polygon" : text_of(shape, "shape_type");
   rectangle = kind == "rectangle";
   if (kind != "polygon" && !rectangle)
     throw Error(ErrorKind::kCorrupt, "a shape of the type '" + printable(kind) +
                                          "' is neither a polygon nor a rectangle");
-  std::vector<Point> points = labelme_points(shape);
+  std::vector<Point> points = points_of(value_of(shape, "points"));
   if (!rectangle || points.size() == 4) return points;
   if (points.size() != 2)
     throw Error(ErrorKind::kCorrupt, fmt::format("a rectangle has {} points", points.size()));
@@ -75,17 +58,16 @@ std::vector<Point> labelme_outline(const ExactJson& shape, bool& rectangle) {
   return {{left, top}, {right, top}, {right, bottom}, {left, bottom}};
 }
 
-std::uint8_t labelme_flags(const ExactJson& shape, ExactJson& attributes) {
+std::uint8_t labelme_flags(std::string_view shape, ExactJson& attributes) {
   std::uint8_t flags = 0;
-  const ExactJson* const given = find_value(shape, "flags");
-  const ExactJson* const difficult = find_value(shape, "difficult");
-  if (difficult != nullptr && *difficult == true) flags |= kDifficult;
-  if (given == nullptr || !given->is_object() || given->empty()) return flags;
+  if (find_value(shape, "difficult") == "true") flags |= kDifficult;
+  const std::string_view given = find_value(shape, "flags");
+  if (!given.starts_with('{') || parse_json(given).empty()) return flags;
   for (const auto& [name, flag] :
        {std::pair("difficult", kDifficult), std::pair("truncated", kTruncated),
         std::pair("occluded", kOccluded)})
-    if (given->contains(name) && given->at(name) == true) flags |= flag;
-  attributes["flags"] = *given;
+    if (json_member(given, name) == "true") flags |= flag;
+  attributes["flags"] = parse_json(given);
   return flags;
 }
 
@@ -101,26 +83,26 @@ struct LabelmeObject {
 }  // namespace
 
 void read_labelme(const ExportFile& file, ExportedImages& out) {
-  const ExactJson members = labelme_members(file.text);
-  ExportedImages::Image& image = out.image(labelme_image(members, file.name));
-  const ExactJson* const width = find_value(members, "imageWidth");
-  const ExactJson* const height = find_value(members, "imageHeight");
-  if (width != nullptr && height != nullptr)
-    image.set_size(whole_of(*width, "imageWidth"), whole_of(*height, "imageHeight"));
+  const std::string_view json = labelme_object(file.text);
+  ExportedImages::Image& image = out.image(labelme_image(json, file.name));
+  const std::string_view width = find_value(json, "imageWidth");
+  const std::string_view height = find_value(json, "imageHeight");
+  if (!width.empty() && !height.empty())
+    image.set_size(whole_of(width, "imageWidth"), whole_of(height, "imageHeight"));
   std::vector<LabelmeObject> objects;
-  std::map<std::pair<std::string, std::string>, std::size_t> groups;
+  std::map<std::pair<std::string, std::string_view>, std::size_t> groups;
   std::size_t number = 0;
-  for (const ExactJson& shape : list_of(members["shapes"], "shapes")) {
+  for (const std::string_view shape : list_of(json_member(json, "shapes"), "shapes")) {
     const std::string name = fmt::format("shape {}", ++number);
     try {
       LabelmeObject found{name, text_of(shape, "label"), {}};
       found.outlines.push_back(labelme_outline(shape, found.rectangles));
       found.flags = labelme_flags(shape, found.attributes);
       if (found.label == kIgnoredLabelme) found.flags |= kCrowd;
-      const ExactJson* const group = find_value(shape, "group_id");
-      if (group != nullptr) {
-        found.attributes["group_id"] = *group;
-        const auto [at, added] = groups.try_emplace({found.label, group->dump()}, objects.size());
+      const std::string_view group = find_value(shape, "group_id");
+      if (!group.empty()) {
+        found.attributes["group_id"] = parse_json(group);
+        const auto [at, added] = groups.try_emplace({found.label, group}, objects.size());
         if (!added) {
           LabelmeObject& other = objects[at->second];
           other.outlines.push_back(std::move(found.outlines.front()));

@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "annotations/exports/export_notation.h"
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -281,7 +280,7 @@ class BoxTable {
     for (const FormName& form : kForms) columns_.forms.push_back(form.name);
   }
 
-  /// The numbers of a row's box: none where it has no box. Nothing where a cell is no number.
+  /// The numbers of a row's box: none where it has no box. Nothing where a cell is not a number.
   std::optional<std::vector<double>> box_of_row(const Row& row) const {
     if (columns_.one_cell) {
       auto numbers = numbers_in(row.cells[columns_.box[0]], "[](), ;");
@@ -329,7 +328,7 @@ class BoxTable {
                                     const std::vector<std::string>& readings) const {
     std::vector<std::string> options;
     for (const std::string& reading : readings)
-      options.push_back(opt("targets", "table:" + file_.path.native() + ':' + reading));
+      options.push_back(file_.options.with_choice(reading));
     throw Error(ErrorKind::kUsage, what, file_.path,
                 fmt::format("say which it is: {}", fmt::join(options, ", or ")));
   }
@@ -358,7 +357,7 @@ class BoxTable {
   }
 
   [[noreturn]] void refuse_choice() const {
-    throw Error(ErrorKind::kUsage, "'" + printable(file_.choice) + "' is no form of boxes",
+    throw Error(ErrorKind::kUsage, "'" + printable(file_.choice) + "' is not a form of boxes",
                 file_.path,
                 "give xyxy, xywh or cxcywh, with -pixels or -fractions where that is not clear");
   }
@@ -377,10 +376,10 @@ class BoxTable {
   }
 
   void number_classes() {
-    if (!columns_.label && file_.classes.size() != 1)
+    if (!columns_.label && file_.classes().size() != 1)
       throw Error(ErrorKind::kUsage, "no column of the table names the class of a box", file_.path,
                   "call it class, or name the one class: " + opt("target_classes", "FILE"));
-    const auto& classes = file_.classes;
+    const auto& classes = file_.classes();
     number_labels_ = columns_.label && boxes_ > 0 && number_labels_ &&
                      std::ranges::none_of(classes, is_whole_text);
     if (number_labels_ && classes.empty())
@@ -421,13 +420,13 @@ class BoxTable {
     object.bottom = form_.form == BoxForm::kCorners ? b[3] : object.top + b[3];
     for (const auto& [at, flag] : columns_.flags)
       if (row.cells[at] == "1" || lower_case(row.cells[at]) == "true") object.flags |= flag;
-    if (!columns_.label) return out_.add(image, file_.classes.front(), object, name);
+    if (!columns_.label) return out_.add(image, file_.classes().front(), object, name);
     const std::string& label = row.cells[*columns_.label];
     if (!number_labels_) return out_.add(image, label, object, name);
     const std::size_t number = std::stoul(label);
-    if (number >= file_.classes.size())
+    if (number >= file_.classes().size())
       return image.problem(name, "its class " + label + " has no name");
-    out_.add(image, file_.classes[number], object, name);
+    out_.add(image, file_.classes()[number], object, name);
   }
 
   void take_size(const Row& row, ExportedImages::Image& image, const std::string& name) const {
@@ -461,13 +460,8 @@ class BoxTable {
 bool is_box_table(std::string_view head) {
   const std::string_view line = head.substr(0, head.find_first_of("\r\n"));
   for (const RowSyntax& syntax : kTableSyntaxes) {
-    std::vector<std::string> cells;
-    for (std::string_view rest = line; !rest.empty();) {
-      const std::string_view cell = rest.substr(0, rest.find(syntax.separator));
-      cells.emplace_back(cell);
-      rest.remove_prefix(std::min(cell.size() + 1, rest.size()));
-    }
-    if (HeaderReader(cells).read()) return true;
+    const std::vector<std::string_view> cells = split_text(line, syntax.separator);
+    if (HeaderReader({cells.begin(), cells.end()}).read()) return true;
   }
   return false;
 }

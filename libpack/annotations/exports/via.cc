@@ -9,12 +9,12 @@
 #include <set>
 
 #include "annotations/exports/export_notation.h"
-#include "annotations/exports/parsed_values.h"
-#include "base/ascii.h"
+#include "annotations/json_values.h"
 #include "base/json_slices.h"
 #include "base/option.h"
 #include "base/printable.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "labels/row_reader.h"
 #include "labels/text_file.h"
 #include "listing/names.h"
@@ -25,9 +25,8 @@ namespace packhorse {
 namespace {
 
 constexpr int kMostAttributesTold = 8;
-constexpr JsonLimits kViaLimits = {.bytes = std::size_t{1} << 28, .members = std::size_t{1} << 20};
 
-AnnotatedObject via_object(const ExactJson& shape) {
+AnnotatedObject via_object(std::string_view shape) {
   const std::string kind = text_of(shape, "name");
   const auto number = [&](const char* name) { return number_of(value_of(shape, name), name); };
   AnnotatedObject object;
@@ -73,11 +72,12 @@ class ViaReader {
  public:
   ViaReader(const ExportFile& file, ExportedImages& out) : file_(file), out_(out) {}
 
-  void take_region(ExportedImages::Image& image, const std::string& name, const ExactJson& shape,
+  void take_region(ExportedImages::Image& image, const std::string& name, std::string_view shape,
                    const ExactJson& attributes) {
     try {
       ViaRegion region{&image, name, via_object(shape), {}};
-      if (!attributes.is_object()) throw Error(ErrorKind::kCorrupt, "its attributes are no object");
+      if (!attributes.is_object())
+        throw Error(ErrorKind::kCorrupt, "its attributes are not an object");
       for (const auto& [key, value] : attributes.items()) {
         std::string text = attribute_text(value);
         if (text.empty()) continue;
@@ -94,8 +94,8 @@ class ViaReader {
     const std::string attribute = class_attribute();
     for (const ViaRegion& region : regions_) {
       const auto found = region.attributes.find(attribute);
-      if (attribute.empty() && file_.classes.size() == 1) {
-        out_.add(*region.image, file_.classes.front(), region.object, region.name);
+      if (attribute.empty() && file_.classes().size() == 1) {
+        out_.add(*region.image, file_.classes().front(), region.object, region.name);
       } else if (found == region.attributes.end()) {
         region.image->problem(
             region.name, "it has no class: its attribute '" + printable(attribute) + "' is empty");
@@ -113,14 +113,13 @@ class ViaReader {
     if (!file_.choice.empty()) return file_.choice;
     if (names_.size() == 1) return *names_.begin();
     if (names_.empty()) {
-      if (regions_.empty() || file_.classes.size() == 1) return {};
+      if (regions_.empty() || file_.classes().size() == 1) return {};
       throw Error(ErrorKind::kUsage, "no region has an attribute that would name its class",
                   file_.path, "name the one class: " + opt("target_classes", "FILE"));
     }
     std::string options;
     for (const std::string& name : names_ | std::views::take(kMostAttributesTold))
-      options += (options.empty() ? "" : ", or ") +
-                 opt("targets", "via:" + file_.path.native() + ':' + name);
+      options += (options.empty() ? "" : ", or ") + file_.options.with_choice(name);
     throw Error(ErrorKind::kUsage, "several attributes of the regions may be their class",
                 file_.path, "say which is: " + options);
   }
@@ -131,25 +130,30 @@ class ViaReader {
   std::set<std::string> names_;  ///< of attributes
 };
 
-void read_via_image(const ExactJson& entry, ExportedImages& out, ViaReader& reader) {
+void read_via_image(std::string_view entry, ExportedImages& out, ViaReader& reader) {
   const std::size_t before = out.images().size();
   const std::string name = text_of(entry, "filename");
   ExportedImages::Image& image = out.image(name);
   if (out.images().size() == before) image.problem("its annotations", "they are there twice");
-  const ExactJson* const regions = find_value(entry, "regions");
-  if (regions == nullptr) return;
-  if (!regions->is_object() && !regions->is_array())
-    return image.problem("its annotations", "its regions are no list");
+  const std::string_view regions = find_value(entry, "regions");
   std::size_t number = 0;
-  for (const ExactJson& region : *regions) {  // the first version numbered them as members
+  const auto take = [&](std::string_view region) {
     const std::string called = fmt::format("region {}", ++number);
-    if (!region.is_object() || !region.contains("shape_attributes")) {
-      image.problem(called, "it has no shape");
-      continue;
-    }
-    const ExactJson* const attributes = find_value(region, "region_attributes");
-    reader.take_region(image, called, region["shape_attributes"],
-                       attributes == nullptr ? ExactJson::object() : *attributes);
+    const std::string_view shape = json_member(region, "shape_attributes");
+    if (shape.empty()) return image.problem(called, "it has no shape");
+    const std::string_view attributes = find_value(region, "region_attributes");
+    reader.take_region(image, called, shape,
+                       attributes.empty() ? ExactJson::object() : parse_json(attributes));
+  };
+  if (regions.starts_with('[')) {
+    for_each_element(regions, take);
+  } else if (regions.starts_with('{')) {  // the first version numbered them as members
+    for_each_member(regions, [&](std::string_view, std::string_view region) {
+      take(region);
+      return true;
+    });
+  } else if (!regions.empty()) {
+    image.problem("its annotations", "its regions are not a list");
   }
 }
 
@@ -158,7 +162,7 @@ void read_via_json(const ExportFile& file, ExportedImages& out, ViaReader& reade
   std::string_view images = without_byte_order_mark(file.text);
   const std::size_t begin = images.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || images[begin] != '{')
-    throw Error(ErrorKind::kUnsupported, "it is no JSON object");
+    throw Error(ErrorKind::kUnsupported, "it is not a JSON object");
   std::string_view found;
   bool third = false;
   for_each_member(images, [&](std::string_view name, std::string_view value) {
@@ -170,16 +174,18 @@ void read_via_json(const ExportFile& file, ExportedImages& out, ViaReader& reade
     throw Error(ErrorKind::kUnsupported, "projects of VIA 3 are not read: export them as COCO");
   if (!found.empty()) images = found;
   if (!images.substr(images.find_first_not_of(" \t\r\n")).starts_with('{'))
-    throw Error(ErrorKind::kCorrupt, "its images are no JSON object");
+    throw Error(ErrorKind::kCorrupt, "its images are not a JSON object");
   for_each_member(images, [&](std::string_view, std::string_view value) {
     obey_stop();
-    read_via_image(parse_json(value, kViaLimits), out, reader);
+    read_via_image(value, out, reader);
     return true;
   });
 }
 
-ExactJson parsed_cell(const std::string& cell) {
-  return cell.empty() ? ExactJson::object() : parse_json(cell);
+std::string_view checked_cell(const std::string& cell) {
+  if (cell.empty()) return "{}";
+  check_json(cell);
+  return trimmed(cell);
 }
 
 void read_via_csv(const ExportFile& file, ExportedImages& out, ViaReader& reader) {
@@ -208,9 +214,9 @@ void read_via_csv(const ExportFile& file, ExportedImages& out, ViaReader& reader
     ExportedImages::Image& image = out.image(row.cells[at[0]]);
     const std::string called = fmt::format("line {}", row.line);
     try {
-      const ExactJson shape = parsed_cell(row.cells[at[1]]);
-      if (shape.empty()) continue;  // an image without regions
-      reader.take_region(image, called, shape, parsed_cell(row.cells[at[2]]));
+      const std::string_view shape = checked_cell(row.cells[at[1]]);
+      if (parse_json(shape).empty()) continue;  // an image without regions
+      reader.take_region(image, called, shape, parse_json(checked_cell(row.cells[at[2]])));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       image.problem(called, error.what());

@@ -20,9 +20,7 @@ namespace {
 
 constexpr std::size_t kCopied = 1u << 20;  // bytes at once
 
-std::string json_quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_quoted(std::string_view text) { return utf8_json(nlohmann::json(text)); }
 
 fs::path file_of(const NotedDataset& dataset) {
   const std::string split = dataset.split.empty() ? "" : "_" + dataset.split;
@@ -75,8 +73,8 @@ std::string keypoints_of(const ObjectParts& object) {
   std::vector<float> numbers;
   for (const Keypoint& point : object.keypoints)
     numbers.insert(numbers.end(), {point.x, point.y, point.visibility});
-  const auto labelled = std::count_if(object.keypoints.begin(), object.keypoints.end(),
-                                      [](const Keypoint& point) { return point.visibility > 0; });
+  const auto labelled = std::ranges::count_if(
+      object.keypoints, [](const Keypoint& point) { return point.visibility > 0; });
   return fmt::format(R"(,"keypoints":[{}],"num_keypoints":{})", fmt::join(numbers, ","), labelled);
 }
 

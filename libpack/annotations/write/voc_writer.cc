@@ -41,7 +41,7 @@ void add_object(pugi::xml_node& root, const ObjectParts& object, const std::stri
   const char* const names[] = {"xmin", "ymin", "xmax", "ymax"};
   for (std::size_t i = 0; i < std::size(corners); ++i)
     add_text(box, names[i], fmt::format("{}", corners[i]));
-  if (!std::all_of(std::begin(corners), std::end(corners), is_whole))
+  if (!std::ranges::all_of(corners, is_whole))
     ++unsaid["boxes with fractions of pixels, which others may refuse"];
   if (!object.area.empty()) ++unsaid["areas"];
   if (object.polygons() > 0) ++unsaid["outlines, written as boxes"];
@@ -86,8 +86,8 @@ fs::path names_file(const NotedDataset& dataset) {
 
 VocWriter::VocWriter(const NotedDataset& dataset) : dataset_(dataset), names_(names_file(dataset)) {
   for (const std::string& name : dataset.target.classes) {
-    const bool control = std::any_of(name.begin(), name.end(),
-                                     [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+    const bool control =
+        std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
     if (name.empty() || control || name.find_first_not_of(' ') == std::string::npos)
       throw Error(ErrorKind::kUnsupported,
                   "a class that XML cannot hold: '" + printable(name) + "'", {},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "annotations/write/object_parts.h"
+#include "base/json.h"
 
 namespace packhorse {
 
@@ -83,9 +84,6 @@ std::optional<NotationWriter::OwnFile> YoloWriter::own_file(const NotedSample& s
 }
 
 std::string yolo_data(const std::vector<std::string>& splits, const TargetRecord& target) {
-  const auto quoted_word = [](const std::string& word) {
-    return nlohmann::json(word).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
   std::string text;
   for (const std::string& split : splits)
     text += split.empty() ? "train: images\n" : fmt::format("{0}: images/{0}\n", split);
@@ -94,7 +92,7 @@ std::string yolo_data(const std::vector<std::string>& splits, const TargetRecord
     text += fmt::format("kpt_shape: [{}, 3]\n", target.keypoints.size());
   text += "names:\n";
   for (std::size_t label = 0; label < target.classes.size(); ++label)
-    text += fmt::format("  {}: {}\n", label, quoted_word(target.classes[label]));
+    text += fmt::format("  {}: {}\n", label, utf8_json(nlohmann::json(target.classes[label])));
   return text;
 }
 

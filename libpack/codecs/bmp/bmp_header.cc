@@ -88,7 +88,7 @@ std::optional<Header> read(const Cursor& data, ProbeResult& refusal) {
   read_masks(data, header_bytes, header);
   const bool masked = header.bits == 16 || header.bits == 32;
   const auto colours_end = header.masks.begin() + 3;
-  if (!std::all_of(header.masks.begin(), header.masks.end(), is_stretch) ||
+  if (!std::ranges::all_of(header.masks, is_stretch) ||
       (masked && std::find(header.masks.begin(), colours_end, 0u) != colours_end)) {
     refusal = refuse("damaged header: the mask of a colour is empty or has gaps");
     return std::nullopt;

@@ -179,7 +179,7 @@ class HeicRows final : public PixelRows {
       return one.width == heif().coded_width(picture.handle()) &&
              one.height == heif().coded_height(picture.handle());
     };
-    if (!std::all_of(coded.decoded().begin(), coded.decoded().end(), is_whole))
+    if (!std::ranges::all_of(coded.decoded(), is_whole))
       check_tiles(picture, coded, channels_ == 4);
     row_.resize(
         (std::size_t{static_cast<unsigned>(region.width)} * channels_ * (wide_ ? 2 : 1) + 1) / 2);

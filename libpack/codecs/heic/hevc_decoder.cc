@@ -162,8 +162,7 @@ struct HevcDecoder {
     if (error != DE265_ERROR_WAITING_FOR_INPUT_DATA)
       return failed(de265().describe(static_cast<de265_error>(error)));
     if (planes.empty()) return failed("it has no slices");
-    if (std::any_of(planes.begin(), planes.end(), [](const Plane& one) { return one.has_gaps(); }))
-      return failed("slices are missing");
+    if (std::ranges::any_of(planes, &Plane::has_gaps)) return failed("slices are missing");
     de265().set(context, DE265_DECODER_PARAM_DISABLE_SAO, 0);
     de265().flush(context);
     more = 1;

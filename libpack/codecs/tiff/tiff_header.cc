@@ -36,7 +36,7 @@ constexpr std::array kCompressions = {NamedCompression{1},
 /// Whether a tag has this value for each sample. Some writers give one for all.
 bool all_are(const Directory& directory, std::uint32_t tag, std::uint32_t expected) {
   const std::vector<std::uint32_t> values = directory.values(tag, kMostSamples);
-  return std::all_of(values.begin(), values.end(), [&](auto value) { return value == expected; });
+  return std::ranges::all_of(values, [&](auto value) { return value == expected; });
 }
 
 /// Sets the colour model and alpha; returns what is not supported of them, or an empty text.
@@ -105,9 +105,8 @@ std::string read_samples(const Directory& directory, Picture& picture) {
   }
   if (picture.photometric == kPalette && bits > 8) return "TIFF of a palette of " + of_bits;
   picture.layout.bits = bits == 32 ? 32 : bits > 8 ? 16 : 8;
-  const auto* const found =
-      std::find_if(kCompressions.begin(), kCompressions.end(),
-                   [&](const auto& one) { return one.number == picture.compression; });
+  const auto* const found = std::ranges::find_if(
+      kCompressions, [&](const auto& one) { return one.number == picture.compression; });
   if (found == kCompressions.end())
     return "TIFF of the compression " + std::to_string(picture.compression);
   if (!found->predicts && directory.value(kPredictor, 1) != 1)

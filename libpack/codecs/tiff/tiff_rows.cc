@@ -236,7 +236,7 @@ class TiffRows final : public PixelRows {
     const std::size_t colours = std::size_t{1} << picture_.bits;
     const std::vector<std::uint32_t> map = directory.values(tiff::kColourMap, 3 * colours);
     if (map.size() < 3 * colours) damaged("tiff", "its palette is cut");
-    const bool narrow_map = *std::max_element(map.begin(), map.end()) < 256;
+    const bool narrow_map = *std::ranges::max_element(map) < 256;
     palette_.resize(3 * colours);
     for (std::size_t i = 0; i < colours; ++i)
       for (std::size_t c = 0; c < 3; ++c)

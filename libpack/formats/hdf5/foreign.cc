@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "formats/hdf5/foreign_layout.h"
 #include "formats/hdf5/global_heap.h"
 #include "formats/hdf5/inner_objects.h"
@@ -184,7 +185,7 @@ class Hdf5Shard final : public ForeignShard {
     if (begin > file_bytes_ || total > file_bytes_ - begin)
       corrupt("the images lie outside the file");
     std::vector<std::int64_t> offsets = read_integers(*column, path_);
-    const bool sorted = std::is_sorted(offsets.begin(), offsets.end());
+    const bool sorted = std::ranges::is_sorted(offsets);
     if (!sorted || (!offsets.empty() &&
                     (offsets.front() < 0 || static_cast<std::uint64_t>(offsets.back()) > total))) {
       corrupt("the offsets do not match the data");
@@ -285,8 +286,7 @@ class Hdf5Shard final : public ForeignShard {
 /// Looks for the signature at the start, or after a user block of 512, 1024, 2048, ... bytes.
 std::optional<fs::path> find_shard(const fs::path& named) {
   constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-  std::error_code code;
-  if (!fs::is_regular_file(named, code)) return std::nullopt;
+  if (!is_file(named)) return std::nullopt;
   const UniqueFd fd = open_for_reading(named);
   const std::uint64_t size = file_size(fd.get(), named);
   std::byte found[kSignature.size()];

@@ -137,8 +137,7 @@ std::vector<ReferencePiece> pieces_of(const Column& column, const fs::path& path
     const std::uint64_t room = bytes / kReferenceBytes;
     pieces.push_back({first, std::min<std::uint64_t>(room, column.size() - first), address});
   }
-  std::sort(pieces.begin(), pieces.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::sort(pieces, [](const auto& a, const auto& b) { return a.first < b.first; });
   return pieces;
 }
 

@@ -56,11 +56,9 @@ std::vector<HeapObject> parse_collection(std::uint64_t begin, std::uint64_t file
     if (objects.size() > 0xffff) corrupt("a heap collection has too many values");
     at += std::min(end - at, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   }
-  std::sort(objects.begin(), objects.end(),
-            [](const HeapObject& a, const HeapObject& b) { return a.index < b.index; });
-  const auto twice = std::adjacent_find(
-      objects.begin(), objects.end(),
-      [](const HeapObject& a, const HeapObject& b) { return a.index == b.index; });
+  std::ranges::sort(objects, {}, &HeapObject::index);
+  const auto twice = std::ranges::adjacent_find(
+      objects, [](const HeapObject& a, const HeapObject& b) { return a.index == b.index; });
   if (twice != objects.end()) corrupt("two values of a heap collection have the same number");
   return objects;
 }

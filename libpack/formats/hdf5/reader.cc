@@ -49,8 +49,7 @@ class Blob {
     Blob blob(open_dataset(group.get(), kData, path));
     blob.offsets_ = read_column<std::uint64_t>(group.get(), kOffsets, H5T_NATIVE_UINT64, path);
     if (blob.offsets_.size() != samples + 1 || blob.offsets_.front() != 0 ||
-        !std::is_sorted(blob.offsets_.begin(), blob.offsets_.end()) ||
-        blob.offsets_.back() > length(blob.data_, path)) {
+        !std::ranges::is_sorted(blob.offsets_) || blob.offsets_.back() > length(blob.data_, path)) {
       corrupt("the offsets do not match the data or the labels", path);
     }
     return blob;

@@ -124,8 +124,8 @@ class Writer final : public ShardWriter {
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (places.fields[f].length > 0) holes.push_back({places.fields[f], &fields_[f]});
     }
-    std::sort(holes.begin(), holes.end(),
-              [](const Hole& a, const Hole& b) { return a.range.offset < b.range.offset; });
+    std::ranges::sort(holes,
+                      [](const Hole& a, const Hole& b) { return a.range.offset < b.range.offset; });
     std::uint64_t at = file_.position();
     for (const Hole& hole : holes) {
       append(template_.fd(), path_, {at, hole.range.offset - at});

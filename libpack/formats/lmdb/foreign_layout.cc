@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "codecs/image_header.h"
 #include "formats/kinds.h"
 #include "formats/lmdb/foreign.h"
@@ -46,9 +47,8 @@ bool are_members(std::string_view one, bool one_is_image, std::string_view other
 }
 
 std::optional<fs::path> find_shard(const fs::path& named) {
-  std::error_code code;
-  const fs::path file = fs::is_directory(named, code) ? named / kDataFile : named;
-  if (!fs::is_regular_file(file, code)) return std::nullopt;
+  const fs::path file = is_folder(named) ? named / kDataFile : named;
+  if (!is_file(file)) return std::nullopt;
   const UniqueFd fd = open_for_reading(file);
   std::byte magic[4];
   if (file_size(fd.get(), file) < 16 + sizeof magic) return std::nullopt;

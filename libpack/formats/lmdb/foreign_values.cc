@@ -2,10 +2,10 @@
 #include <array>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/image_header.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
-#include "labels/label_text.h"
 #include "labels/shard_labels.h"
 
 namespace packhorse::lmdb {
@@ -103,7 +103,7 @@ class ValuesShard final : public ForeignShard {
   void check_pairs() {
     const std::optional<Bytes> count = database_->find(kCountKey);
     if (!count) return;
-    const std::optional<std::int64_t> number = parse_label(as_text(*count));
+    const std::optional<std::int64_t> number = parse_number<std::int64_t>(as_text(*count));
     if (number && *number == static_cast<std::int64_t>(rows_.size())) return;
     const std::string said =
         printable(as_text(count->first(std::min<std::size_t>(20, count->size()))));

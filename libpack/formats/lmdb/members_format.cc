@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "formats/kinds.h"
 #include "formats/lmdb/database.h"
 #include "formats/lmdb/layout.h"
 #include "formats/sample_checks.h"
 #include "image/npy.h"
-#include "labels/label_text.h"
 
 namespace packhorse::lmdb {
 
@@ -23,7 +23,7 @@ std::vector<std::string> image_extensions() {
 
 bool is_image(std::string_view extension) {
   static const std::vector<std::string> kExtensions = image_extensions();
-  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+  return std::ranges::find(kExtensions, extension) != kExtensions.end();
 }
 
 const std::string& raw_extension() {
@@ -74,8 +74,7 @@ class MembersWriter final : public ShardWriter {
       layout_.fields.push_back(field != nullptr ? ByteRange{0, field->bytes.size()} : kAbsent);
       if (field != nullptr) members_.push_back({field->name, {}, field->bytes, tag});
     }
-    std::sort(members_.begin(), members_.end(),
-              [](const Member& a, const Member& b) { return a.extension < b.extension; });
+    std::ranges::sort(members_, {}, &Member::extension);
     for (const Member& member : members_) {
       database_.put(member_key(sample.key, member.extension), {member.head, member.payload},
                     member.tag);
@@ -144,7 +143,7 @@ class MembersReader final : public ShardReader {
       const MemberName member = split_member(entry.key);
       sample.key = member.key;
       if (member.extension == kLabelMember) {
-        const std::optional<std::int64_t> label = parse_label(as_text(entry.value));
+        const std::optional<std::int64_t> label = parse_number<std::int64_t>(as_text(entry.value));
         if (!label) corrupt("a label is not a number", sample.key);
         sample.label = *label;
       } else if (is_image(member.extension) && !image_seen) {

@@ -94,7 +94,7 @@ void Tree::end_leaf() {
   for (const Pending& value : pending_)
     if (placed_) placed_(value.tag, page * kPageBytes + value.offset);
   pending_.clear();
-  std::fill(leaf_.begin(), leaf_.end(), std::byte{0});
+  std::ranges::fill(leaf_, std::byte{0});
   lower_ = kPageHead;
   upper_ = kPageBytes;
   add_child(0, {std::move(leaf_key_), page});

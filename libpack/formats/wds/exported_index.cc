@@ -85,7 +85,7 @@ std::string name_of_shard(const ShardRecord& record) {
 
 /// Keys of our own shards have no blanks in them.
 std::string why_not(const std::vector<std::string>& fields) {
-  const auto bad = std::find_if(fields.begin(), fields.end(), has_blank);
+  const auto bad = std::ranges::find_if(fields, has_blank);
   if (bad == fields.end()) return {};
   return "DALI's index cannot hold the blank in the name of the field '" + printable(*bad) + "'";
 }

@@ -5,6 +5,7 @@
 #include "archive/handles.h"
 #include "archive/payloads.h"
 #include "archive/tar_header.h"
+#include "base/paths.h"
 #include "formats/foreign_shard.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/shard_samples.h"
@@ -41,7 +42,7 @@ class TarShard final : public ForeignShard {
       : path_(plain(path)), payloads_({}), samples_(payloads_, choice), none_({}) {
     samples_.add_shard(path_);
     fields_ = samples_.fields();
-    std::sort(fields_.begin(), fields_.end());
+    std::ranges::sort(fields_);
     for (const std::string& name : samples_.fields()) {
       const auto at = std::lower_bound(fields_.begin(), fields_.end(), name);
       numbers_.push_back(static_cast<std::size_t>(at - fields_.begin()));
@@ -68,8 +69,8 @@ class TarShard final : public ForeignShard {
             {numbers_[field.number], {payloads_.offset_of(field.locator), field.bytes}});
       }
     }
-    std::sort(sample.fields.begin(), sample.fields.end(),
-              [](const auto& a, const auto& b) { return a.field < b.field; });
+    std::ranges::sort(sample.fields,
+                      [](const auto& a, const auto& b) { return a.field < b.field; });
     return sample;
   }
 
@@ -80,8 +81,8 @@ class TarShard final : public ForeignShard {
     buffers_.resize(std::max(buffers_.size(), ranges.size()));
     std::vector<std::size_t> order(ranges.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return ranges[a].offset < ranges[b].offset; });
+    std::ranges::sort(
+        order, [&](std::size_t a, std::size_t b) { return ranges[a].offset < ranges[b].offset; });
     for (const std::size_t piece : order) read_member(ranges[piece], buffers_[piece]);
     StoredSample stored{sample.key, -1, buffers_[0], {}};
     for (std::size_t f = 0; f < sample.fields.size(); ++f)
@@ -119,8 +120,7 @@ class TarShard final : public ForeignShard {
 };
 
 std::optional<fs::path> find_shard(const fs::path& named) {
-  std::error_code code;
-  if (!fs::is_regular_file(named, code)) return std::nullopt;
+  if (!is_file(named)) return std::nullopt;
   const std::vector<std::byte> head = first_block(named);
   const bool tar =
       is_tar_header(head) || (has_archive_name(named.filename().native()) && !is_zip(head));

@@ -2,10 +2,10 @@
 
 #include "archive/handles.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/zstd_frame.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/wds.h"
-#include "labels/label_text.h"
 
 namespace packhorse::wds {
 
@@ -57,8 +57,7 @@ class Reader final : public ShardReader {
     }
     ++position_;
     if (!image_seen) corrupt("a sample without an image");
-    std::sort(extras_.begin(), extras_.end(),
-              [](const Extra& a, const Extra& b) { return a.name < b.name; });
+    std::ranges::sort(extras_, {}, &Extra::name);
     for (const Extra& extra : extras_) sample.fields.push_back({extra.name, extra.bytes});
     return sample;
   }
@@ -108,7 +107,7 @@ class Reader final : public ShardReader {
   }
 
   std::int64_t label_of(Bytes text) const {
-    const std::optional<std::int64_t> label = parse_label(as_text(text));
+    const std::optional<std::int64_t> label = parse_number<std::int64_t>(as_text(text));
     if (!label) corrupt("a label is no number");
     return *label;
   }

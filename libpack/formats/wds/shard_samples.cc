@@ -153,9 +153,7 @@ void ShardSamples::close_by_last_dot(Open run) {
 
 void ShardSamples::close_sample(Open sample) {
   const std::vector<Piece>& pieces = sample.pieces;
-  const auto by = [&](const auto& is_image) {
-    return std::find_if(pieces.begin(), pieces.end(), is_image);
-  };
+  const auto by = [&](const auto& is_image) { return std::ranges::find_if(pieces, is_image); };
   auto image = by([](const Piece& piece) { return has_image_extension(piece.extension); });
   if (image == pieces.end()) image = by([](const Piece& piece) { return piece.image; });
   // An image of a kind that cannot be packed is rejected as that, rather than as no image.
@@ -206,7 +204,7 @@ void ShardSamples::add_sample(const Open& sample, const Piece& image, const std:
 }
 
 std::uint32_t ShardSamples::field_number(const std::string& name) {
-  const auto it = std::find(fields_.begin(), fields_.end(), name);
+  const auto it = std::ranges::find(fields_, name);
   if (it == fields_.end() && fields_.size() == kMaxFields) {
     throw Error(
         ErrorKind::kUsage,
@@ -239,10 +237,10 @@ std::string ShardSamples::label_of(std::size_t i) const {
 /// Sorts fields by name; returns old number -> new number.
 std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
   listing.fields = fields_;
-  std::sort(listing.fields.begin(), listing.fields.end());
+  std::ranges::sort(listing.fields);
   std::vector<std::uint32_t> numbers;
   for (const std::string& field : fields_) {
-    const auto it = std::find(listing.fields.begin(), listing.fields.end(), field);
+    const auto it = std::ranges::find(listing.fields, field);
     numbers.push_back(static_cast<std::uint32_t>(it - listing.fields.begin()));
   }
   payloads_.renumber_fields(numbers);
@@ -307,8 +305,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
     const auto [directory, name] = naming::directory_and_name(entry.path);
     split.entries.add(directory, name, entry);
   }
-  if (const auto dotted = std::count(last_dot_.begin(), last_dot_.end(), true);
-      dotted > 0 && !choice_.key_dot)
+  if (const auto dotted = std::ranges::count(last_dot_, true); dotted > 0 && !choice_.key_dot)
     listing.notes.push_back("the keys of " + std::to_string(dotted) +
                             " samples end at the last dot of their names, since each image there "
                             "has its own label or fields; `key_dot=first` reads them otherwise");

@@ -308,8 +308,8 @@ bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& pla
 template <unsigned kBits>
 bool decode_by(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
   if (tasks.size() >= 3) return decode_interleaved<kBits>(tasks, plan);
-  return std::all_of(tasks.begin(), tasks.end(),
-                     [&](const SegmentTask& task) { return decode_alone<kBits>(task, plan); });
+  return std::ranges::all_of(
+      tasks, [&](const SegmentTask& task) { return decode_alone<kBits>(task, plan); });
 }
 
 bool decode(std::span<const SegmentTask> tasks, const BlockPlan& plan) {

@@ -66,8 +66,7 @@ void limit_lengths(std::vector<std::size_t>& of_length, std::size_t max_bits) {
 HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts, std::size_t max_bits) {
   const std::vector<Leaf> leaves = sorted_leaves(counts);
   const std::vector<std::size_t> depth = depths(leaves);
-  std::vector<std::size_t> of_length(
-      std::max(max_bits, *std::max_element(depth.begin(), depth.end())) + 1);
+  std::vector<std::size_t> of_length(std::max(max_bits, *std::ranges::max_element(depth)) + 1);
   for (std::size_t d : depth) ++of_length[d];
   limit_lengths(of_length, max_bits);
 

@@ -37,9 +37,7 @@ class Output {
 };
 
 /// 8-bit numbers are all that baseline allows; some files need more and are "extended sequential".
-bool is_wide(const QuantTable& table) {
-  return *std::max_element(table.begin(), table.end()) > 255;
-}
+bool is_wide(const QuantTable& table) { return *std::ranges::max_element(table) > 255; }
 
 void write_quant_tables(const Frame& frame, Output& out, bool& baseline) {
   for (std::size_t q = 0; q < kMaxComponents; ++q) {

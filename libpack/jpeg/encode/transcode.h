@@ -16,7 +16,7 @@ std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info
 /// Replaces `output` with the same picture, coefficient for coefficient, as baseline JPEG with
 /// restart markers and the table of roi_layout.h. Keeps APPn and comment segments, byte for byte;
 /// drops what follows the end mark, and the index of it. `max_code_bits`: as in optimal_table();
-/// fewer than 16 gain nothing (docs/jpeg.md). Throws Error(kCorrupt) when libjpeg warns. Returns
+/// fewer than 16 gain nothing (docs/design.md). Throws Error(kCorrupt) when libjpeg warns. Returns
 /// false, with `output` undefined, for a progressive JPEG with missing scans: decoders turn its
 /// coefficients into other pixels than the same coefficients in one scan.
 bool transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,

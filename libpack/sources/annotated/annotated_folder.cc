@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "base/directory_look.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -15,15 +15,15 @@ namespace fs = std::filesystem;
 AnnotatedFolder::AnnotatedFolder(const fs::path& root)
     : folder_(kFolderSource.open(root)), root_(root) {}
 
-void AnnotatedFolder::refuse_others(const ListOptions& options) const {
+void refuse_places(const ListOptions& options, const std::string& what, const fs::path& source,
+                   const std::string& advice) {
   const bool fields = options.fields.names && !options.fields.names->empty();
   if (options.labels.empty() && !options.split_folders && !fields &&
       options.fields.places.empty() && options.classes.size() < 2)
     return;
   throw Error(ErrorKind::kUsage,
-              "this layout says itself where images, splits and annotations lie: `labels=`, "
-              "`split_folders=` and fields would change nothing",
-              root_, "leave them out, or give `source_kind=folder`");
+              what + ": `labels=`, `split_folders=` and fields would change nothing", source,
+              advice);
 }
 
 }  // namespace packhorse

@@ -9,6 +9,10 @@
 
 namespace packhorse {
 
+/// Throws Error(kUsage) for options that say where images, splits or fields lie, as `what` does.
+void refuse_places(const ListOptions& options, const std::string& what,
+                   const std::filesystem::path& source, const std::string& advice);
+
 /// A folder of images whose layout says where its annotations lie: it is read as any folder, with
 /// the options that the layout stands for.
 class AnnotatedFolder : public Source {
@@ -25,8 +29,10 @@ class AnnotatedFolder : public Source {
   bool images_are_files() const override { return folder_->images_are_files(); }
 
  protected:
-  /// Throws Error(kUsage) for options that say otherwise where images, splits or fields lie.
-  void refuse_others(const ListOptions& options) const;
+  void refuse_others(const ListOptions& options) const {
+    refuse_places(options, "this layout says itself where images, splits and annotations lie",
+                  root_, "leave them out, or give `source_kind=folder`");
+  }
   const std::filesystem::path& root() const { return root_; }
 
   std::unique_ptr<Source> folder_;

@@ -7,6 +7,7 @@
 
 #include "annotations/sample_targets.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "codecs/image_header.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -63,10 +64,8 @@ std::vector<std::string_view> annotated_kinds() {
 
 std::string_view annotated_kind(const fs::path& path, const ListOptions& options,
                                 FolderLook& look) {
-  std::error_code code;
-  if (fs::is_regular_file(path, code))
-    return kYoloSource.probe(path, look) ? kYoloSource.name : std::string_view();
-  if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
+  if (is_file(path)) return kYoloSource.probe(path, look) ? kYoloSource.name : std::string_view();
+  if (!is_folder(path) || !says_nothing(options)) return {};
   std::vector<std::string_view> found;
   for (const SourceKind& kind : kAnnotated)
     if (kind.probe(path, look)) found.push_back(kind.name);
@@ -83,8 +82,7 @@ std::string_view annotated_kind(const fs::path& path, const ListOptions& options
 }
 
 std::vector<std::string> annotated_folders_in(const fs::path& path, const ListOptions& options) {
-  std::error_code code;
-  if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
+  if (!is_folder(path) || !says_nothing(options)) return {};
   FolderLook look;
   std::vector<fs::path> folders = {path};
   std::size_t first_inside = 0;

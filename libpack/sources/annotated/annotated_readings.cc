@@ -9,9 +9,9 @@
 
 #include "annotations/exports/export_notation.h"
 #include "annotations/sample_targets.h"
-#include "base/ascii.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "codecs/image_header.h"
 #include "labels/label_rows.h"
 #include "labels/text_file.h"
@@ -34,18 +34,10 @@ using naming::shell_word;
 
 constexpr std::size_t kMostTold = 3;
 constexpr std::size_t kMostTried = 4;           // files of one kind
+constexpr std::size_t kMostTables = 16;         // whose beginnings are looked at
 constexpr std::size_t kMostLookedAt = 64;       // images, for objects
 constexpr std::size_t kTextBytes = 1u << 20;    // of a text that shows its notation
 constexpr std::size_t kUnnamedClasses = 1'000;  // where no file names those of YOLO
-
-Names folders_of(std::string_view path) {
-  Names folders;
-  for (std::string_view rest = naming::directory_of(path), first; !rest.empty();) {
-    std::tie(first, rest) = naming::cut_first(rest);
-    folders.emplace_back(first);
-  }
-  return folders;
-}
 
 /// The split that a word of a file's name is: "train" for "instances_train2017.json".
 std::string split_of_file(std::string_view path) {
@@ -65,7 +57,7 @@ std::string split_of_file(std::string_view path) {
 /// Places for a field, as --field-from has them: the folder of the text, without those that the
 /// image lies in, too; with {split} for the name of a split.
 Names places_of(const AnnotationsBeside::Texts& texts) {
-  const Names of_image = folders_of(texts.image), of_text = folders_of(texts.text);
+  const Names of_image = naming::folders_of(texts.image), of_text = naming::folders_of(texts.text);
   std::size_t common = 0;
   while (common < std::min(of_image.size(), of_text.size()) &&
          of_image[of_image.size() - 1 - common] == of_text[of_text.size() - 1 - common])
@@ -100,6 +92,7 @@ class Trials {
     try_data_yaml();
     try_coco();
     try_exports();
+    try_tables();
     for (const AnnotationsBeside::Texts& texts : found_.texts) try_texts(texts);
     Names tables = found_.tables;
     for (const AnnotationsBeside::File& file : found_.files)
@@ -145,13 +138,26 @@ class Trials {
 
   /// Lists the source as it would be for packing; how many images that are, or nothing when it does
   /// not work.
-  static std::optional<std::uint64_t> images_of(const Listing& listing) {
+  static std::optional<std::uint64_t> images_of(const Listing& listing, bool rejects = false) {
     std::uint64_t images = 0;
     for (const SplitListing& split : listing.splits) {
-      if (!split.rejects.empty()) return std::nullopt;
+      if (!split.rejects.empty() && !rejects) return std::nullopt;
       images += split.entries.size();
     }
     return listing.doubts.empty() && images > 0 ? std::optional(images) : std::nullopt;
+  }
+
+  /// The option that allows the rejects of a listing, and a sentence's end about them.
+  static std::pair<std::string, std::string> allowed(const Listing& listing) {
+    std::uint64_t count = 0;
+    const Reject* first = nullptr;
+    for (const SplitListing& split : listing.splits) {
+      count += split.rejects.size();
+      if (first == nullptr && !split.rejects.empty()) first = &split.rejects.front();
+    }
+    if (first == nullptr) return {};
+    return {" " + opt("max_rejects", std::to_string(count)),
+            fmt::format(", and rejects {}, such as {}: {}", count, first->path, first->reason)};
   }
 
   static bool some_lack_fields(const Listing& listing) {
@@ -168,13 +174,14 @@ class Trials {
         images < all ? fmt::format(", and leaves out {}", all - images) : std::string()));
   }
 
-  /// Tells an option that packs objects.
-  bool try_objects(const ListOptions& options, std::string_view kind, const std::string& option) {
+  /// Tells an option that packs objects; `rejects`: also one that packs not all of the images.
+  bool try_objects(const ListOptions& options, std::string_view kind, const std::string& option,
+                   bool rejects = false) {
     if (told_.size() == kMostTold || notations_.contains(options.targets.notation)) return false;
     try {
       const std::unique_ptr<Source> source = open_source(source_, kind, options);
       const Listing listing = list_source(*source, options);
-      const auto images = images_of(listing);
+      const auto images = images_of(listing, rejects);
       if (options.targets.notation == Notation::kVoc && some_lack_fields(listing)) return false;
       if (!images || !listing.made_targets || count_objects(*source, listing) == 0) return false;
       Names classes;
@@ -183,7 +190,12 @@ class Trials {
       const std::string of = options.targets.classes.size() == kUnnamedClasses
                                  ? " (FILE names the classes, one a line)"
                                  : " of " + naming::quoted(classes);
-      tell(option, *images, "with their objects" + of);
+      const auto [more, about] = allowed(listing);
+      if (more.empty())
+        tell(option, *images, "with their objects" + of);
+      else
+        told_.push_back(fmt::format("{}{}  packs {} image{} with their objects{}{}", option, more,
+                                    *images, *images == 1 ? "" : "s", of, about));
       notations_.insert(listing.made_targets->options().notation);
       return true;
     } catch (const Error&) {
@@ -212,20 +224,85 @@ class Trials {
       if (const std::string split = split_of_file(file.path); !split.empty())
         by_split.emplace(split, file.path);
     }
-    if (by_split.size() > 1) {
-      ListOptions options = options_;
-      std::string option;
-      for (const auto& [split, file] : by_split) {
-        options.targets.add(split + "=coco:" + (source_ / file).native());
-        option += (option.empty() ? "" : " ") + opt("targets", split + "=coco:" + path_of(file));
-      }
-      if (try_objects(options, kFolderSource.name, option)) return;
-    }
     if (files.size() > kMostTried) files.resize(kMostTried);
-    for (const std::string& file : files) {
-      ListOptions options = options_;
-      options.targets.add("coco:" + (source_ / file).native());
-      if (try_objects(options, kFolderSource.name, opt("targets", "coco:" + path_of(file)))) return;
+    for (const bool rejects : {false, true}) {
+      if (by_split.size() > 1) {
+        const auto [options, option] = with_files("coco:", by_split, "");
+        if (try_objects(options, kFolderSource.name, option, rejects)) return;
+      }
+      for (const std::string& file : files) {
+        const auto [options, option] = with_files("coco:", {{"", file}}, "");
+        if (try_objects(options, kFolderSource.name, option, rejects)) return;
+      }
+    }
+  }
+
+  /// The options with targets of these files, by split, and how they are given.
+  std::pair<ListOptions, std::string> with_files(const std::string& head,
+                                                 const std::map<std::string, std::string>& by_split,
+                                                 const std::string& tail) const {
+    std::pair<ListOptions, std::string> with(options_, "");
+    for (const auto& [split, file] : by_split) {
+      const std::string before = (split.empty() ? "" : split + '=') + head;
+      with.first.targets.add(before + (source_ / file).native() + tail);
+      with.second +=
+          (with.second.empty() ? "" : " ") + opt("targets", before + path_of(file) + tail);
+    }
+    return with;
+  }
+
+  /// Whether a line is that of a table which has a column for each class: 0 or 1.
+  static bool has_class_columns(std::string_view line) {
+    return line.find_first_not_of("01, \r") == std::string_view::npos &&
+           line.find_first_of("01") != std::string_view::npos;
+  }
+
+  /// Whether a line is that of a table of boxes without a header: four numbers and a class.
+  static bool has_box(std::string_view line) {
+    for (int number = 0; number < 4; ++number) {
+      const std::size_t end = line.find(',', 1);
+      if (end == std::string_view::npos || !numbers_in(line.substr(1, end - 1), " ")) return false;
+      line.remove_prefix(end);
+    }
+    return line.size() > 1 && line.find(',', 1) == std::string_view::npos;
+  }
+
+  /// Tables whose rows begin with the name of an image: one, or one in the folder of each split.
+  std::map<std::string, std::string> tables_of(std::size_t rows_before,
+                                               bool (*is)(std::string_view)) const {
+    std::map<std::string, std::string> by_split;
+    std::size_t looked_at = 0;
+    for (const SourceContents::Other& other : contents_.others) {
+      if (!lower_case(other.path).ends_with(".csv") || looked_at++ == kMostTables) continue;
+      const std::string head = text_head(source_ / other.path, kTextBytes);
+      std::string_view line = head;
+      for (std::size_t i = 0; i < rows_before; ++i)
+        line.remove_prefix(std::min(line.find('\n') + 1, line.size()));
+      line = line.substr(0, line.find_first_of("\r\n"));
+      const std::size_t comma = std::min(line.find(','), line.size());
+      if (naming::has_any_image_name(line.substr(0, comma)) && is(line.substr(comma)))
+        by_split.emplace(split_named(naming::last_name(naming::directory_of(other.path))),
+                         other.path);
+    }
+    return by_split;
+  }
+
+  void try_tables() {
+    if (const auto boxes = tables_of(0, has_box); !boxes.empty()) {
+      const auto [options, option] = with_files("table:", boxes, ":xyxy");
+      try_objects(options, kFolderSource.name, option);
+    }
+    const auto classes = tables_of(1, has_class_columns);
+    if (classes.empty() || told_.size() == kMostTold) return;
+    const auto [options, option] = with_files("classes:", classes, ":*");
+    try {
+      const std::unique_ptr<Source> source = open_source(source_, kFolderSource.name, options);
+      const Listing listing = list_source(*source, options);
+      const auto images = images_of(listing);
+      if (images && !listing.targets.empty())
+        tell(option, *images,
+             "with their classes " + naming::quoted(listing.targets.front().classes));
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): then it is no reading
     }
   }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,6 @@ std::vector<std::string> annotated_readings(const Layout& layout, const SourceCo
 /// are given. Both become notes. A damaged file is passed over: its image is rejected when it is
 /// packed. Throws Error(kUsage) for text in an encoding that is not known, and where no annotation
 /// names a class; what Source::read_field() throws is passed over.
-void look_at_voc(const Source& source, Listing& listing, const std::stop_token& stop,
-                 TargetOptions& targets);
+void look_at_voc(const Source& source, Listing& listing, TargetOptions& targets);
 
 }  // namespace packhorse

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "annotations/yolo_labels.h"
-#include "base/directory_look.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -34,9 +34,8 @@ std::optional<fs::path> text_in(const fs::path& folder, FolderLook& look) {
   look.look_in(folder, [&](const fs::directory_entry& entry) {
     if (naming::has_image_name(entry.path().filename().native())) {
       for (const char* extension : {".txt", ".json", ".xml"}) {
-        std::error_code code;
         const fs::path text = fs::path(entry.path()).replace_extension(extension);
-        if (!found && fs::is_regular_file(text, code)) found = text;
+        if (!found && is_file(text)) found = text;
       }
     }
     return !found && ++names < kMostNamesLookedAt;
@@ -88,10 +87,9 @@ bool is_yolo_text(const std::string& text) {
 }
 
 std::optional<fs::path> yolo_class_file(const fs::path& source, const fs::path& labels) {
-  std::error_code code;
   for (const fs::path& folder : {labels.parent_path(), source})
     for (const char* name : kNameLists)
-      if (fs::is_regular_file(folder / name, code)) return folder / name;
+      if (is_file(folder / name)) return folder / name;
   return std::nullopt;
 }
 

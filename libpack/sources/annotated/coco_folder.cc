@@ -8,6 +8,7 @@
 
 #include "annotations/coco_file.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -43,15 +44,9 @@ struct CocoLayout {
   std::vector<std::string> others;          ///< files of key points, ...
 
   bool all_have_captions() const {
-    return std::none_of(parts.begin(), parts.end(),
-                        [](const Part& part) { return part.captions.empty(); });
+    return std::ranges::none_of(parts, [](const Part& part) { return part.captions.empty(); });
   }
 };
-
-std::string split_for(const std::string& name) {
-  const std::string split = split_named(name);
-  return split.empty() ? name : split;
-}
 
 /// The name that a file of that beginning is about: "train2017" for "instances_train2017.json".
 std::optional<std::string> name_about(std::string_view file) {
@@ -70,17 +65,16 @@ void find_captions(CocoLayout& found) {
     if (name == std::string::npos) continue;
     std::string captions = part.file;
     captions.replace(name, kInstances.size(), kCaptions);
-    const auto there = std::find(found.others.begin(), found.others.end(), captions);
+    const auto there = std::ranges::find(found.others, captions);
     if (there != found.others.end()) part.captions = captions;
   }
   if (!found.all_have_captions()) return;
   for (const Part& part : found.parts)
-    found.others.erase(std::find(found.others.begin(), found.others.end(), part.captions));
+    found.others.erase(std::ranges::find(found.others, part.captions));
 }
 
 CocoLayout find_coco(const fs::path& root, FolderLook& look) {
   CocoLayout found;
-  std::error_code code;
   for (const std::string& file : look.files_in(root / "annotations")) {
     const std::string path = "annotations/" + file;
     const auto name = name_about(file);
@@ -92,24 +86,21 @@ CocoLayout find_coco(const fs::path& root, FolderLook& look) {
     std::vector<std::string> folders;
     if (!name->empty()) folders = {"images/" + *name, *name};
     if (may_be_all) folders.emplace_back("images");
-    const auto folder = std::find_if(folders.begin(), folders.end(), [&](const std::string& one) {
-      return fs::is_directory(root / one, code);
-    });
+    const auto folder = std::ranges::find_if(
+        folders, [&](const std::string& one) { return is_folder(root / one); });
     const bool all = may_be_all && folder != folders.end() && *folder == "images";
     if (folder != folders.end())
-      found.parts.push_back({all ? "" : split_for(*name), *folder, path});
-    else if (!name->empty() && fs::is_directory(root / kImages, code) &&
-             look.holds_image_names(root / kImages))
-      found.parts.push_back({split_for(*name), kImages, path, {}, true});
+      found.parts.push_back({all ? "" : split_or_name(*name), *folder, path});
+    else if (!name->empty() && is_folder(root / kImages) && look.holds_image_names(root / kImages))
+      found.parts.push_back({split_or_name(*name), kImages, path, {}, true});
     else if (!name->empty())
       found.without_folder.push_back(path);
   }
   for (const std::string& folder : look.folders_in(root)) {
-    if (fs::is_regular_file(root / folder / kInFolder, code))
-      found.parts.push_back({split_for(folder), folder, folder + "/" + kInFolder});
+    if (is_file(root / folder / kInFolder))
+      found.parts.push_back({split_or_name(folder), folder, folder + "/" + kInFolder});
   }
-  std::sort(found.parts.begin(), found.parts.end(),
-            [](const Part& a, const Part& b) { return a.split < b.split; });
+  std::ranges::sort(found.parts, {}, &Part::split);
   const auto is_shared = [](const Part& part) { return part.shared; };
   if (!std::ranges::all_of(found.parts, is_shared)) {  // it is clear what the folder is for
     for (const Part& part : found.parts)
@@ -127,9 +118,8 @@ std::vector<std::string> left_out(const fs::path& root, const std::vector<Part>&
   for (const char* above : {"", "images"}) {
     for (const std::string& name : look.folders_in(root / above)) {
       const std::string folder = naming::join(above, name);
-      const bool used = std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
-        return part.folder == folder || folder.starts_with(part.folder + '/');
-      });
+      const bool used = std::ranges::any_of(
+          parts, [&](const Part& part) { return naming::lies_in(folder, part.folder); });
       if (!used && !split_named(name).empty() && look.holds_image_names(root / folder))
         left.push_back(folder);
     }
@@ -259,9 +249,9 @@ class CocoFolder final : public AnnotatedFolder {
       listing.notes.push_back("not read: " + naming::quoted(captions) +
                               "; captions are packed with " + opt("targets", "caption:FILE"));
     if (!others.empty())
-      listing.notes.push_back("not read: " + naming::quoted(others) +
-                              "; objects with key points are packed with " +
-                              opt("targets", "coco:FILE") + " and such a file");
+      listing.notes.push_back("not read: " + naming::quoted(others) + "; instead of the others, " +
+                              opt("targets", "coco:FILE") +
+                              " reads such a file, of instances or of key points");
   }
 
   /// Notes that folders around images are not packed as classes.
@@ -287,7 +277,7 @@ class CocoFolder final : public AnnotatedFolder {
     std::string folders;
     std::vector<std::string> there;
     for (const Part& part : found_.parts) {
-      if (std::find(there.begin(), there.end(), part.split) != there.end()) continue;
+      if (std::ranges::find(there, part.split) != there.end()) continue;
       if (part.split.empty() && !found_.parts.back().split.empty()) continue;
       there.push_back(part.split);
       const std::string head = part.split.empty() ? "" : part.split + "=";

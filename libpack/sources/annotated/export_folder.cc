@@ -6,6 +6,7 @@
 
 #include "annotations/exports/export_notation.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -78,8 +79,7 @@ bool has_label_folder(const ExportNotation& notation, const fs::path& folder, Fo
 bool holds_images(const fs::path& folder, FolderLook& look) {
   if (look.holds_image_names(folder)) return true;
   const fs::path inside = folder / kImagesIn;
-  std::error_code code;
-  if (!fs::is_directory(inside, code)) return false;
+  if (!is_folder(inside)) return false;
   return look.holds_image_names(inside) ||
          std::ranges::any_of(look.folders_in(inside), [&](const std::string& name) {
            return !split_named(name).empty() && look.holds_image_names(inside / name);
@@ -163,14 +163,21 @@ class ExportFolder final : public AnnotatedFolder {
   }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    const Place& first = found_.places.front();
-    const std::pair<std::string, std::string> meant = {
-        "targets", (first.split.empty() ? "" : first.split + '=') + std::string(targets_.name()) +
-                       ':' + (root() / first.file).native()};
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the folder has {}, but {}", notation_.title, printable(what)), root(),
-                "say which are meant: " + call({"pack", {root().native(), "OUT"}, {meant}}) +
-                    "; `source_kind=folder` packs images alone");
+    CommandCall command{"pack", {root().native(), "OUT"}, {}};
+    std::map<std::string, const Place*> firsts;
+    for (const Place& place : found_.places) firsts.emplace(place.split, &place);
+    std::string folders;
+    for (const auto& [split, place] : firsts) {
+      const std::string head = split.empty() ? "" : split + '=';
+      command.options.emplace_back(
+          "targets", head + std::string(targets_.name()) + ':' + (root() / place->file).native());
+      if (!split.empty()) folders += (folders.empty() ? "" : ",") + head + place->folder;
+    }
+    if (!folders.empty()) command.options.emplace_back("split_folders", folders);
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("the folder has {}, but {}", notation_.title, printable(what)), root(),
+        "say which are meant: " + call(command) + "; `source_kind=folder` packs images alone");
   }
 
   const ExportNotation& notation_;
@@ -180,9 +187,7 @@ class ExportFolder final : public AnnotatedFolder {
 }  // namespace
 
 bool probe(TargetOptions::Notation notation, const fs::path& path, FolderLook& look) {
-  std::error_code code;
-  return fs::is_directory(path, code) &&
-         !find_exports(*export_notation(notation), path, look).places.empty();
+  return is_folder(path) && !find_exports(*export_notation(notation), path, look).places.empty();
 }
 
 std::unique_ptr<Source> open(TargetOptions::Notation notation, const fs::path& path) {

@@ -41,16 +41,11 @@ HfLayout find_hf(const fs::path& root, FolderLook& look) {
   }
   if (found.folders.empty()) return found;
   for (const std::string& folder : look.folders_in(root)) {
-    if (std::find(found.folders.begin(), found.folders.end(), folder) == found.folders.end() &&
+    if (std::ranges::find(found.folders, folder) == found.folders.end() &&
         look.holds_image_names(root / folder))
       found.without.push_back(folder);
   }
   return found;
-}
-
-std::string split_for(const std::string& folder) {
-  const std::string split = split_named(folder);
-  return split.empty() ? folder : split;
 }
 
 class HfFolder final : public AnnotatedFolder {
@@ -62,7 +57,7 @@ class HfFolder final : public AnnotatedFolder {
       throw Error(ErrorKind::kUsage, "there is no metadata.jsonl with objects", path,
                   "name the file: `targets=hf:FILE`; for one split alone: `targets=val=hf:FILE`");
     for (const std::string& folder : found_.folders) {
-      const std::string split = folder.empty() ? "" : split_for(folder);
+      const std::string split = folder.empty() ? "" : split_or_name(folder);
       if (!targets_.files.emplace(split, path / folder / kMetadata).second)
         refuse("two folders are for one split, " + split);
     }
@@ -78,11 +73,12 @@ class HfFolder final : public AnnotatedFolder {
     if (!found_.folders.front().empty()) {
       inside.split_folders.emplace();
       for (const std::string& folder : found_.folders)
-        inside.split_folders->push_back({split_for(folder), folder});
+        inside.split_folders->push_back({split_or_name(folder), folder});
     }
     std::vector<fs::path> files;
     for (const auto& [split, file] : targets_.files) files.push_back(file);
-    targets_.classes = hf_class_names(files);
+    targets_.classes =
+        options.targets.classes.empty() ? hf_class_names(files) : options.targets.classes;
     Listing listing = folder_->list(inside);
     for (const std::string& folder : found_.without)
       listing.notes.push_back("'" + printable(folder) +
@@ -121,7 +117,7 @@ void refuse_labels_too(const fs::path& path, FolderLook& look) {
   const std::vector<std::string> places = {path.native(), "OUT"};
   CommandCall both{"pack", places, {{"path_column", "file_name"}, {"label_column", "label"}}};
   for (const std::string& folder : found.folders) {
-    const std::string split = folder.empty() ? "" : split_for(folder) + "=";
+    const std::string split = folder.empty() ? "" : split_or_name(folder) + "=";
     const std::string file = (path / folder / kMetadata).native();
     both.options.emplace_back("labels", split + file);
     both.options.emplace_back("targets", split + "hf:" + file);

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "annotations/voc_file.h"
-#include "base/ascii.h"
-#include "base/directory_look.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -80,10 +79,8 @@ bool is_annotation(const fs::path& xml) {
 /// VOC's own folders; or one folder of images and one of XML files, and no other that holds such;
 /// or images with XML files beside them, in the folder itself or in folders of splits alone.
 std::optional<VocPlaces> places_in(const fs::path& path, FolderLook& look) {
-  std::error_code code;
-  if (fs::is_directory(path / kImages, code) && fs::is_directory(path / kXml, code))
-    return VocPlaces{{kImages}, kXml};
-  if (!fs::is_directory(path, code)) return std::nullopt;
+  if (is_folder(path / kImages) && is_folder(path / kXml)) return VocPlaces{{kImages}, kXml};
+  if (!is_folder(path)) return std::nullopt;
   const Holds own = look_for_both(path, look);
   if (own.images || own.xml)
     return own.images && own.xml && is_annotation(own.an_xml)
@@ -104,6 +101,8 @@ std::optional<VocPlaces> places_in(const fs::path& path, FolderLook& look) {
     }
     if (holds.xml) an_xml = holds.an_xml;
     if (holds.images && holds.xml) both.push_back(folder);
+    // Masks lie beside the images, which are elsewhere.
+    if (holds.images && !holds.xml && is_beside_images(folder)) return std::nullopt;
     if (holds.images && !holds.xml) images.push_back(folder);
     if (holds.images || !holds.xml) continue;
     found.xml = folder;
@@ -210,7 +209,6 @@ class VocFolder final : public AnnotatedFolder {
     if (!others_.empty())
       listing.notes.push_back(
           fmt::format("not read as splits: {} in {}", naming::quoted(others_), kSets));
-    targets_.classes = options.targets.classes;
     listing.detected = told();
     return listing;
   }
@@ -339,7 +337,7 @@ class VocFolder final : public AnnotatedFolder {
         leave_out(whole, entries, split, listing);
         continue;
       }
-      std::sort(entries.begin(), entries.end());
+      std::ranges::sort(entries);
       for (const std::size_t i : entries) split.entries.add_from(whole.entries, i);
       listing.splits.push_back(std::move(split));
     }

@@ -4,11 +4,13 @@
 #include <mutex>
 #include <set>
 
+#include "annotations/sample_targets.h"
 #include "annotations/voc_file.h"
 #include "base/option.h"
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/annotated/annotated_readings.h"
@@ -69,17 +71,12 @@ void name_classes(const Seen& seen, Listing& listing, TargetOptions& targets) {
                     (seen.damaged.empty() ? "" : "; the first cannot be read: " + seen.damaged),
                 {}, "give `targets=voc` `target_classes=FILE`, a name a line");
   targets.classes.assign(names.begin(), names.end());
-  listing.notes.push_back(
-      fmt::format("the {} of the objects {} in the annotations, sorted: {}; {} {} fixes them",
-                  names.size() == 1 ? "class" : fmt::format("{} classes", names.size()),
-                  names.size() == 1 ? "is that" : "are those", naming::quoted(targets.classes),
-                  opt("targets", "voc"), opt("target_classes", "FILE")));
+  listing.notes.push_back(class_note(opt("targets", "voc"), targets.classes));
 }
 
 }  // namespace
 
-void look_at_voc(const Source& source, Listing& listing, const std::stop_token& stop,
-                 TargetOptions& targets) {
+void look_at_voc(const Source& source, Listing& listing, TargetOptions& targets) {
   const auto place = std::ranges::find(listing.fields, targets.field());
   if (place == listing.fields.end()) return;  // which is refused later
   const auto field = static_cast<std::size_t>(place - listing.fields.begin());
@@ -88,8 +85,6 @@ void look_at_voc(const Source& source, Listing& listing, const std::stop_token& 
   for (const SplitListing& split : listing.splits) {
     run_batches(available_cpus(), split.entries.size(), kAtOnce,
                 [&](std::size_t begin, std::size_t end) {
-                  if (stop.stop_requested())
-                    throw Error(ErrorKind::kInterrupted, "stopped while looking at annotations");
                   Seen seen = look(source, split, field, begin, end);
                   const std::scoped_lock lock(mutex);
                   all.add(std::move(seen));

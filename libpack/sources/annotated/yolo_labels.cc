@@ -10,10 +10,10 @@
 #include <map>
 
 #include "annotations/data_yaml.h"
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -36,9 +36,8 @@ bool holds(const std::vector<std::uint64_t>& sorted, std::uint64_t hash) {
 
 /// Whether a folder is one of `others`, or lies in one of them.
 bool is_in(std::string_view folder, const std::vector<std::string>& others) {
-  return std::any_of(others.begin(), others.end(), [&](const std::string& other) {
-    return other.empty() || folder == other || folder.starts_with(other + '/');
-  });
+  return std::ranges::any_of(
+      others, [&](const std::string& other) { return naming::lies_in(folder, other); });
 }
 
 std::string image_path(const SplitListing& split, std::size_t i) {
@@ -117,8 +116,8 @@ void YoloLabels::is_list(const std::string& path) {
 bool YoloLabels::is_label_name(std::string_view path) { return lower_case(path).ends_with(kTxt); }
 
 void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& walked) {
-  std::sort(wanted_.begin(), wanted_.end());
-  std::sort(absent_.begin(), absent_.end());
+  std::ranges::sort(wanted_);
+  std::ranges::sort(absent_);
   std::map<std::uint64_t, std::string> misnamed;  // by the hash in lower case
   for (const std::string& folder : folders_) {
     for (const std::string& name : FolderLook().files_in(root_ / folder)) {

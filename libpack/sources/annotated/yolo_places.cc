@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/ascii.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -51,8 +52,7 @@ class PlaceFinder {
       : file_(file), source_(fs::absolute(source)), notes_(notes) {
     // A path that leads elsewhere is that of another machine: the source counts instead.
     const auto inside = path_inside(source_, source_, data.path);
-    std::error_code code;
-    if (!data.path.empty() && inside && fs::is_directory(source_ / *inside, code))
+    if (!data.path.empty() && inside && is_folder(source_ / *inside))
       base_ = *inside;
     else if (!data.path.empty() && fs::path(data.path).filename() != source_.filename())
       notes_.push_back("its path, '" + printable(data.path) +
@@ -63,13 +63,12 @@ class PlaceFinder {
   YoloPlaces places_of(const DataYaml::Split& split) {
     YoloPlaces places{split.name};
     for (const std::string& text : split.places) add(split.name, text, places);
-    std::sort(places.folders.begin(), places.folders.end());
+    std::ranges::sort(places.folders);
     // A folder inside another one is walked with it.
     std::vector<std::string> outer;
     for (const std::string& folder : places.folders) {
-      const bool within = std::any_of(outer.begin(), outer.end(), [&](const std::string& one) {
-        return one.empty() || one == folder || folder.starts_with(one + '/');
-      });
+      const bool within = std::ranges::any_of(
+          outer, [&](const std::string& one) { return naming::lies_in(folder, one); });
       if (!within) outer.push_back(folder);
     }
     places.folders = std::move(outer);
@@ -98,13 +97,12 @@ class PlaceFinder {
 
   void add_one(const std::string& split, const std::string& text, const std::string& path,
                bool by_glob, YoloPlaces& places) const {
-    std::error_code code;
     const fs::path full = source_ / path;
-    if (fs::is_directory(full, code)) {
+    if (is_folder(full)) {
       places.folders.push_back(path);
-    } else if (fs::is_regular_file(full, code) && lower_case(path).ends_with(".txt")) {
+    } else if (is_file(full) && lower_case(path).ends_with(".txt")) {
       places.lists.push_back(path);
-    } else if (by_glob && fs::is_regular_file(full, code)) {
+    } else if (by_glob && is_file(full)) {
       refuse("'" + printable(text) + "' matches files, such as " + printable(path),
              "let it match folders or .txt lists of images");
     } else {
@@ -117,9 +115,7 @@ class PlaceFinder {
 
   /// The text with slashes, where it has backslashes and names nothing as it is.
   std::string with_slashes(const std::string& text) {
-    std::error_code code;
-    if (text.find('\\') == std::string::npos || fs::exists(source_ / base_ / text, code))
-      return text;
+    if (text.find('\\') == std::string::npos || path_exists(source_ / base_ / text)) return text;
     std::string slashes = text;
     std::ranges::replace(slashes, '\\', '/');
     notes_.push_back("the backslashes of '" + text + "' are taken for slashes");
@@ -137,8 +133,7 @@ class PlaceFinder {
     std::string shorter = text;
     while (shorter.starts_with("../")) shorter.erase(0, 3);
     const auto path = path_inside(source_, source_ / base_, shorter);
-    std::error_code code;
-    if (!fs::path(text).is_absolute() && path && fs::exists(source_ / *path, code)) {
+    if (!fs::path(text).is_absolute() && path && path_exists(source_ / *path)) {
       notes_.push_back("'" + printable(text) + "' leads out of the source; '" + printable(*path) +
                        "' is taken for it");
       return *path;

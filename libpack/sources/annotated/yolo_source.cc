@@ -9,16 +9,16 @@
 #include <set>
 
 #include "annotations/darknet_data.h"
-#include "base/ascii.h"
-#include "base/directory_look.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
-#include "base/text_lines.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "sources/annotated/annotated_folder.h"
 #include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_items.h"
@@ -39,8 +39,7 @@ constexpr std::uint64_t kMostListBytes = std::uint64_t{1} << 30;
 constexpr const char* kData = ".data";
 
 bool is_darknet(const fs::path& path) {
-  std::error_code code;
-  return lower_case(path.extension().native()) == kData && fs::is_regular_file(path, code);
+  return lower_case(path.extension().native()) == kData && is_file(path);
 }
 
 DataYaml read_data(const fs::path& file) {
@@ -71,7 +70,8 @@ class YoloSource final : public Source {
   }
 
   Listing list(const ListOptions& options) override {
-    refuse_others(options);
+    refuse_places(options, "a data.yaml names the splits, images and labels itself", file_,
+                  "leave them out, or give `targets=yolo` instead of the file");
     Listing listing;
     listing.classes = options.classes.empty() ? std::vector<std::string>{LabelOptions::kUnlabelled}
                                               : options.classes;
@@ -135,18 +135,6 @@ class YoloSource final : public Source {
   bool images_are_files() const override { return true; }
 
  private:
-  void refuse_others(const ListOptions& options) const {
-    const bool fields = options.fields.names && !options.fields.names->empty();
-    if (options.labels.empty() && !options.split_folders && !fields &&
-        options.fields.places.empty() && options.classes.size() < 2)
-      return;
-    throw Error(
-        ErrorKind::kUsage,
-        "a data.yaml names the splits, images and labels itself: `labels=`, `split_folders=` "
-        "and fields would change nothing",
-        file_, "leave them out, or give `targets=yolo` instead of the file");
-  }
-
   SplitListing list_split(const YoloPlaces& places,
                           const std::shared_ptr<EntryMemory>& memory) const {
     SplitListing split;
@@ -247,8 +235,7 @@ class YoloSource final : public Source {
     const fs::path root = fs::absolute(root_);
     const bool beside = line.starts_with("./");
     std::string path(line);
-    std::error_code code;
-    const auto is_there = [&] { return fs::exists(root / path, code); };
+    const auto is_there = [&] { return path_exists(root / path); };
     if (line.find('\\') != std::string_view::npos && !is_there())
       std::ranges::replace(path, '\\', '/');
     if (const std::string inner(without_data_folder(path));
@@ -356,10 +343,8 @@ class YoloSource final : public Source {
 };
 
 bool is_data_file(const fs::path& path) {
-  std::error_code code;
   const std::string extension = lower_case(path.extension().native());
-  return ((extension == ".yaml" || extension == ".yml") && fs::is_regular_file(path, code)) ||
-         is_darknet(path);
+  return ((extension == ".yaml" || extension == ".yml") && is_file(path)) || is_darknet(path);
 }
 
 /// The data.yaml of a folder, or else the one obj.data in it.
@@ -373,12 +358,10 @@ fs::path data_in(const fs::path& folder) {
 /// The folder that the paths in the file are relative to: the file's own, unless the file names
 /// another one.
 fs::path root_of(const fs::path& file) {
-  fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  fs::path folder = folder_around(file);
   const std::string named = read_data(file).path;
-  std::error_code code;
   const fs::path root = fs::absolute(folder);
-  if (named.empty() || path_inside(root, root, named) || !fs::is_directory(root / named, code))
-    return folder;
+  if (named.empty() || path_inside(root, root, named) || !is_folder(root / named)) return folder;
   const std::string there = (root / named).lexically_normal().native();
   throw Error(ErrorKind::kUsage,
               "its path, '" + printable(named) + "', is not in the folder that it lies in", file,
@@ -396,10 +379,7 @@ bool names_splits_and_classes(const fs::path& file) {
   return has("\nnames") && (has("\ntrain") || has("\nval") || has("\ntest"));
 }
 
-bool has_folder(const fs::path& folder, const char* name) {
-  std::error_code code;
-  return fs::is_directory(folder / name, code);
-}
+bool has_folder(const fs::path& folder, const char* name) { return is_folder(folder / name); }
 
 bool has_images_and_labels(const fs::path& folder) {
   return has_folder(folder, "images") && has_folder(folder, "labels");
@@ -425,8 +405,7 @@ std::unique_ptr<Source> open(const fs::path& path) {
 }
 
 std::unique_ptr<Source> open(const fs::path& source, const fs::path& data) {
-  std::error_code code;
-  if (fs::exists(source, code) && !fs::is_directory(source, code))
+  if (path_exists(source) && !is_folder(source))
     throw Error(ErrorKind::kUsage, "with `targets=yolo:FILE` the source is a folder of images",
                 source, "give the folder, or the data.yaml as the source, without `targets=`");
   return std::make_unique<YoloSource>(source, data);

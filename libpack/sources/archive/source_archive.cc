@@ -1,3 +1,4 @@
+#include "base/paths.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
@@ -67,8 +68,7 @@ class ArchiveSource final : public PayloadSource {
 }  // namespace
 
 bool probe(const fs::path& path, FolderLook&) {
-  std::error_code code;
-  if (!fs::is_regular_file(path, code)) return false;
+  if (!is_file(path)) return false;
   if (has_archive_name(path.native())) return true;  // a damaged one is found when it is read
   const UniqueFd fd = open_for_reading(path);
   return is_archive(fd.get(), path);

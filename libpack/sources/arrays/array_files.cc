@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "archive/archive_scan.h"
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "image/npy.h"
 #include "packhorse/base/error.h"
 
@@ -154,10 +153,8 @@ std::uint64_t value_bytes(const std::string& type) {
   if (type.size() < 3 || std::string_view("<>|=").find(type[0]) == std::string_view::npos ||
       std::string_view("biufc").find(type[1]) == std::string_view::npos)
     return 0;
-  std::uint64_t bytes = 0;
-  const auto [end, code] = std::from_chars(type.data() + 2, type.data() + type.size(), bytes);
-  const bool whole = code == std::errc() && end == type.data() + type.size();
-  return whole && bytes <= 32 ? bytes : 0;
+  const std::uint64_t bytes = parse_number<std::uint64_t>(type.substr(2)).value_or(0);
+  return bytes <= 32 ? bytes : 0;
 }
 
 }  // namespace packhorse

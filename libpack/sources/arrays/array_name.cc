@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "sources/arrays/array_files.h"
 #include "sources/layout/folder_roles.h"
 
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 5> kLabels = {"labels", "label", "targets
 
 Role role_of(std::string_view word) {
   const auto is_in = [&](const auto& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+    return std::ranges::find(words, word) != words.end();
   };
   if (is_in(kImages)) return Role::kImages;
   return is_in(kLabels) ? Role::kLabels : Role::kNone;

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "base/directory_look.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "codecs/encode.h"
 #include "image/npy.h"
@@ -105,7 +105,7 @@ class ArraysSource final : public PayloadSource {
       const std::string name = entry.path().filename();
       if (!naming::passed_over(name) && has_array_name(name)) found.push_back(entry.path());
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
   }
 
@@ -224,7 +224,7 @@ class ArraysSource final : public PayloadSource {
   }
 
   const ImageArray& array_of(const EntryTable::Facts& facts) const {
-    return *std::find_if(images_.begin(), images_.end(), [&](const ImageArray& array) {
+    return *std::ranges::find_if(images_, [&](const ImageArray& array) {
       return facts.locator - array.first < array.count;
     });
   }
@@ -285,9 +285,8 @@ bool is_folder_of_arrays(const fs::path& path, FolderLook& look) {
 }  // namespace
 
 bool probe(const fs::path& path, FolderLook& look) {
-  std::error_code code;
-  if (fs::is_regular_file(path, code)) return has_array_name(path);
-  return fs::is_directory(path, code) && is_folder_of_arrays(path, look);
+  if (is_file(path)) return has_array_name(path);
+  return is_folder(path) && is_folder_of_arrays(path, look);
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ArraysSource>(path); }

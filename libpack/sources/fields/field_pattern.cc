@@ -44,8 +44,7 @@ FieldPattern::FieldPattern(const FieldPlace& place) : text_(place.pattern) {
   if (!has(Token::Kind::kStem)) add_file_name(place.name);
   class_in_path_ = has(Token::Kind::kClass);
   const auto is_dir = [](const Segment& one) { return one.has(Token::Kind::kDir); };
-  dir_ = static_cast<std::size_t>(std::find_if(segments_.begin(), segments_.end(), is_dir) -
-                                  segments_.begin());
+  dir_ = static_cast<std::size_t>(std::ranges::find_if(segments_, is_dir) - segments_.begin());
   refuse_unclear();
 }
 
@@ -104,13 +103,11 @@ void FieldPattern::refuse(const std::string& what) const {
 }
 
 bool FieldPattern::Segment::has(Token::Kind kind) const {
-  return std::any_of(tokens.begin(), tokens.end(),
-                     [&](const Token& token) { return token.kind == kind; });
+  return std::ranges::any_of(tokens, [&](const Token& token) { return token.kind == kind; });
 }
 
 bool FieldPattern::has(Token::Kind kind) const {
-  return std::any_of(segments_.begin(), segments_.end(),
-                     [&](const Segment& segment) { return segment.has(kind); });
+  return std::ranges::any_of(segments_, [&](const Segment& segment) { return segment.has(kind); });
 }
 
 std::optional<std::string> FieldPattern::filled(const Segment& segment, const ImagePlace& image) {

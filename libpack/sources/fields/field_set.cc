@@ -15,7 +15,7 @@ FieldSet::FieldSet(const FieldChoice& choice, const std::filesystem::path& sourc
   std::vector<std::string> names = beside_;
   for (const std::string& name : beside_) fields_.push_back({.name = name, .place = {}});
   for (const FieldPlace& place : choice.places) {
-    if (std::find(names.begin(), names.end(), place.name) != names.end()) {
+    if (std::ranges::find(names, place.name) != names.end()) {
       throw Error(ErrorKind::kUsage, "the field '" + printable(place.name) + "' is given twice",
                   source, "give each field one place, and another name to the second");
     }
@@ -23,8 +23,7 @@ FieldSet::FieldSet(const FieldChoice& choice, const std::filesystem::path& sourc
     fields_.push_back({place.name, FieldPattern(place), place.required});
   }
   checked_fields(names, source);
-  std::sort(fields_.begin(), fields_.end(),
-            [](const Field& a, const Field& b) { return a.name < b.name; });
+  std::ranges::sort(fields_, {}, &Field::name);
 }
 
 std::vector<std::string> FieldSet::names() const { return names_of(~std::uint32_t{0}); }

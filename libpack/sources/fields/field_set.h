@@ -48,8 +48,8 @@ class FieldSet {
  private:
   template <class Is>
   bool any(const Is& is) const {
-    return std::any_of(fields_.begin(), fields_.end(),
-                       [&](const Field& field) { return field.place && is(*field.place); });
+    return std::ranges::any_of(fields_,
+                               [&](const Field& field) { return field.place && is(*field.place); });
   }
 
   std::vector<Field> fields_;

@@ -106,7 +106,7 @@ FolderItems::FolderItems(int fd, const FolderIds& above, int threads) {
     names_ += '\0';
     return true;
   });
-  std::sort(items_.begin(), items_.end(), [this](const Item& a, const Item& b) {
+  std::ranges::sort(items_, [this](const Item& a, const Item& b) {
     const std::string_view names = names_;
     return names.substr(a.name, a.length) < names.substr(b.name, b.length);
   });

@@ -252,7 +252,7 @@ class InOrder {
 /// Pairs of paths that lead to the same folder.
 std::vector<std::pair<std::string, std::string>> twins_of(
     std::vector<std::pair<FolderId, std::string>> ids) {
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   std::vector<std::pair<std::string, std::string>> twins;
   for (std::size_t i = 1; i < ids.size(); ++i)
     if (ids[i].first == ids[i - 1].first) twins.emplace_back(ids[i - 1].second, ids[i].second);

@@ -5,6 +5,7 @@
 #include "archive/archive_scan.h"
 #include "archive/payloads.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "labels/given_labels.h"
 #include "listing/field_names.h"
@@ -99,8 +100,8 @@ class FolderSource final : public Source {
 
   /// A missing field can only be noticed when some images could be listed.
   std::vector<std::string> occurring_fields(const Listing& listing) const {
-    const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
-                                    [](const SplitListing& s) { return s.entries.size() > 0; });
+    const bool images = std::ranges::any_of(
+        listing.splits, [](const SplitListing& s) { return s.entries.size() > 0; });
     if (!images) return fields_.names();
     return wanted_fields(fields_.names(), fields_.names_of(fields_in(listing)), root_);
   }
@@ -115,9 +116,7 @@ class FolderSource final : public Source {
   std::string file_of(std::size_t f, const std::string& path, const SplitListing& split) const {
     const std::optional<FieldPattern>& place = fields_[f].place;
     if (!place) return field_file(path, fields_[f].name);
-    const auto root =
-        std::find_if(layout_.roots.begin(), layout_.roots.end(),
-                     [&](const Layout::Root& one) { return one.folder == split.origin; });
+    const auto root = std::ranges::find(layout_.roots, split.origin, &Layout::Root::folder);
     return place->file_of(root->place_of(path)).value_or("");
   }
 
@@ -127,9 +126,8 @@ class FolderSource final : public Source {
                                                       const std::string& split,
                                                       const ListOptions& options,
                                                       std::map<std::string, Listing>& archives) {
-    std::error_code code;
     const fs::path file = root_ / path;
-    if (!fs::is_regular_file(file, code) ||
+    if (!is_file(file) ||
         !(has_archive_name(file.native()) || is_archive(open_for_reading(file).get(), file)))
       return std::nullopt;
     const bool given = options.labels.for_all() || options.labels.covers(split);
@@ -217,10 +215,7 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-bool probe(const fs::path& path, FolderLook&) {
-  std::error_code code;
-  return fs::is_directory(path, code);
-}
+bool probe(const fs::path& path, FolderLook&) { return is_folder(path); }
 
 std::unique_ptr<Source> open(const fs::path& path) { return open_with(path, {}); }
 

@@ -13,11 +13,11 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/option.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "labels/label_rows.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -113,17 +113,11 @@ std::vector<std::string> names_in_table(const std::filesystem::path& file) {
 
 /// How many folders two paths have in common, wherever these lie.
 std::size_t common_folders(std::string_view one, std::string_view other) {
-  std::set<std::string_view> folders;
-  for (std::string_view rest = naming::directory_of(one), first; !rest.empty();) {
-    std::tie(first, rest) = naming::cut_first(rest);
-    folders.insert(first);
-  }
-  std::size_t common = 0;
-  for (std::string_view rest = naming::directory_of(other), first; !rest.empty();) {
-    std::tie(first, rest) = naming::cut_first(rest);
-    if (folders.contains(first)) ++common;
-  }
-  return common;
+  const std::vector<std::string> folders = naming::folders_of(one);
+  const std::vector<std::string> others = naming::folders_of(other);
+  return static_cast<std::size_t>(std::ranges::count_if(others, [&](const std::string& folder) {
+    return std::ranges::find(folders, folder) != folders.end();
+  }));
 }
 
 class Look {

@@ -39,8 +39,7 @@ class Attaching {
         source_(source),
         unreadable_(unreadable),
         seen_(fields.size()) {
-    std::stable_sort(files_.begin(), files_.end(),
-                     [](const FieldFile& a, const FieldFile& b) { return a.path < b.path; });
+    std::ranges::stable_sort(files_, {}, &FieldFile::path);
     const auto end = std::unique(files_.rbegin(), files_.rend(),
                                  [](const auto& a, const auto& b) { return a.path == b.path; });
     files_.erase(files_.begin(), end.base());

@@ -96,8 +96,8 @@ class ClassDoubts {
         Id inner = id;
         while (tree_[inner].images == 0 || inner == id) {
           const std::vector<Id> holding = tree_.holding(inner);
-          const auto next = std::find_if(holding.begin(), holding.end(),
-                                         [&](Id one) { return tree_[one].below > 0; });
+          const auto next =
+              std::ranges::find_if(holding, [&](Id one) { return tree_[one].below > 0; });
           if (next == holding.end()) break;
           inner = *next;
         }
@@ -137,13 +137,13 @@ class ClassDoubts {
     for (const SourceContents::Other& other : contents_.others) {
       const auto [folder, name] = naming::directory_and_name(other.path);
       if (other.rule != naming::kNotAnImage || !has_archive_name(name)) continue;
-      const bool here = std::any_of(layout_.roots.begin(), layout_.roots.end(), [&](auto& root) {
+      const bool here = std::ranges::any_of(layout_.roots, [&](auto& root) {
         const std::string_view around = naming::directory_of(root.folder);
         return !root.given && !root.archive &&
                (root.folder == folder || (!root.split.empty() && around == folder));
       });
-      const bool split = std::any_of(layout_.roots.begin(), layout_.roots.end(),
-                                     [&](auto& root) { return root.folder == other.path; });
+      const bool split =
+          std::ranges::any_of(layout_.roots, [&](auto& root) { return root.folder == other.path; });
       if (!here || split) continue;
       const std::string stem(archive_stem(name));
       if (tree_.find(naming::join(folder, stem)) || naming::last_name(folder) == stem ||
@@ -224,8 +224,8 @@ class ClassDoubts {
 
   /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
   void add_other_splits() {
-    const auto train = std::find_if(layout_.roots.begin(), layout_.roots.end(),
-                                    [](const auto& root) { return root.split == "train"; });
+    const auto train =
+        std::ranges::find_if(layout_.roots, [](const auto& root) { return root.split == "train"; });
     if (train == layout_.roots.end() || train->given) return;
     for (const Layout::Root& root : layout_.roots) {
       Names other;
@@ -242,8 +242,8 @@ class ClassDoubts {
   void add_few() {
     Names empty;
     for (const std::string& name : layout_.classes)
-      if (std::none_of(layout_.roots.begin(), layout_.roots.end(),
-                       [&](const Layout::Root& root) { return root.classes.contains(name); }))
+      if (std::ranges::none_of(
+              layout_.roots, [&](const Layout::Root& root) { return root.classes.contains(name); }))
         empty.push_back(name);
     if (!empty.empty())
       add(DoubtKind::kEmptyClass, "the " + counted("class folder", "class folders", empty) +
@@ -262,17 +262,26 @@ class ClassDoubts {
 }  // namespace
 
 void doubt_given_labels(Listing& listing, const Layout& layout, const ListOptions& options) {
-  const std::vector<Layout::Root>& roots = layout.roots;
-  const auto train = std::find_if(roots.begin(), roots.end(),
-                                  [](const auto& root) { return root.split == "train"; });
-  if (train == roots.end() || !train->given || !options.classes.empty()) return;
+  const bool by_table = layout.roots.size() != listing.splits.size();
+  if (by_table) {
+    std::vector<std::string> names;
+    for (const SplitListing& split : listing.splits) names.push_back(split.split);
+    refuse_unclear_splits(names, options.labels.files.empty()
+                                     ? std::filesystem::path()
+                                     : options.labels.files.begin()->second);
+  }
+  const auto train = std::ranges::find_if(
+      listing.splits, [](const SplitListing& split) { return split.split == "train"; });
+  if (train == listing.splits.end() || !options.classes.empty()) return;
+  const auto place = static_cast<std::size_t>(train - listing.splits.begin());
+  if (!by_table && !layout.roots[place].given) return;
   const auto used_in = [&](const SplitListing& split) {
     std::set<std::string> used;
     for (std::size_t i = 0; i < split.entries.size(); ++i)
       used.insert(listing.classes[static_cast<std::size_t>(split.entries.label_of(i))]);
     return used;
   };
-  const auto trained = used_in(listing.splits[static_cast<std::size_t>(train - roots.begin())]);
+  const auto trained = used_in(*train);
   for (const SplitListing& split : listing.splits) {
     const auto used = used_in(split);
     Names other;

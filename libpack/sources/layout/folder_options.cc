@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/layout/layout.h"
@@ -26,29 +27,22 @@ SplitFolder parse_one(const std::string& text) {
   return {split, *folder};
 }
 
-bool lies_in(const std::string& folder, const std::string& other) {
-  return folder == other || folder.starts_with(other + '/');
-}
-
 }  // namespace
 
 std::vector<SplitFolder> parse_split_folders(const std::string& text) {
   std::vector<SplitFolder> folders;
   if (text == "none") return folders;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const SplitFolder one = parse_one(text.substr(at, comma - at));
-    at = comma + 1;
+  for (const std::string_view part : split_text(text, ',')) {
+    const SplitFolder one = parse_one(std::string(part));
     for (const SplitFolder& other : folders) {
       if (other.split == one.split)
         refuse("two folders are given for the split '" + one.split + "'");
-      if (lies_in(one.folder, other.folder) || lies_in(other.folder, one.folder))
+      if (naming::lies_in(one.folder, other.folder) || naming::lies_in(other.folder, one.folder))
         refuse("'" + one.folder + "' and '" + other.folder + "' hold the same images");
     }
     folders.push_back(one);
   }
-  std::sort(folders.begin(), folders.end(),
-            [](const SplitFolder& a, const SplitFolder& b) { return a.split < b.split; });
+  std::ranges::sort(folders, {}, &SplitFolder::split);
   return folders;
 }
 

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "base/printable.h"
+#include "labels/label_names.h"
+#include "labels/text_file.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse {
 
@@ -106,8 +112,7 @@ std::vector<std::string> words_of(std::string_view name) {
 }
 
 const Word* find_exactly(std::string_view text) {
-  const auto found = std::find_if(kWords.begin(), kWords.end(),
-                                  [&](const Word& word) { return word.text == text; });
+  const auto found = std::ranges::find(kWords, text, &Word::text);
   return found != kWords.end() ? &*found : nullptr;
 }
 
@@ -204,9 +209,42 @@ bool is_images_folder(std::string_view name) {
   return !parsed.unknown && role_of(parsed).kind == Kind::kImages;
 }
 
+bool is_beside_images(std::string_view name) {
+  const Parsed parsed = parse(name);
+  return !parsed.unknown && parsed.beside;
+}
+
 std::string split_named(std::string_view folder) {
   const Parsed parsed = parse(folder);
   return parsed.unknown ? std::string() : role_of(parsed).split;
+}
+
+void refuse_unclear_splits(const std::vector<std::string>& names,
+                           const std::filesystem::path& table) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kUsage, "the column of the splits has " + what, table,
+                "write each split in one way, in all rows");
+  };
+  std::map<std::string, std::string> known;
+  for (const std::string& name : names) {
+    if (is_missing_value(name)) refuse("'" + printable(name) + "', which is an empty cell");
+    std::string meaning = split_named(name);  // "train2017" for "Train2017"
+    if (meaning.empty()) {
+      meaning = case_folded(name);
+    } else {
+      std::ranges::copy_if(name, std::back_inserter(meaning),
+                           [](char c) { return c >= '0' && c <= '9'; });
+    }
+    const auto [other, is_new] = known.emplace(meaning, name);
+    if (!is_new)
+      refuse("'" + printable(other->second) + "' and '" + printable(name) +
+             "', which stand for one split");
+  }
+}
+
+std::string split_or_name(const std::string& folder) {
+  const std::string split = split_named(folder);
+  return split.empty() ? folder : split;
 }
 
 }  // namespace packhorse

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,9 +31,19 @@ std::vector<FolderRole> roles_of(const std::vector<std::string>& folders);
 /// The split that a folder name of kind kSplit stands for ("train" for "Training"); empty for other
 /// names.
 std::string split_named(std::string_view folder);
+/// The same; for other names the name itself.
+std::string split_or_name(const std::string& folder);
+
+/// Refuses splits that a table names when two of them stand for one split, and what an empty cell
+/// becomes elsewhere: Error(kUsage).
+void refuse_unclear_splits(const std::vector<std::string>& names,
+                           const std::filesystem::path& table);
 
 /// Whether a folder of that name alone is of kind kImages.
 bool is_images_folder(std::string_view name);
+
+/// Whether a folder of that name alone is of kind kBeside.
+bool is_beside_images(std::string_view name);
 
 /// The splits that a word of the name equals, or begins or ends with: "train" for "mytrain" and
 /// "train_clean", "val" for "valley"; "" for a word of kUnclearSplit. Only a guess, meant for names

@@ -101,8 +101,8 @@ class Finder {
   bool listed(Id folder) const {
     const std::vector<std::string>& classes = options_.classes;
     const Names names = tree_.names_of(tree_[folder].inside);
-    return !names.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      return std::find(classes.begin(), classes.end(), name) != classes.end();
+    return !names.empty() && std::ranges::all_of(names, [&](const std::string& name) {
+      return std::ranges::find(classes, name) != classes.end();
     });
   }
 
@@ -168,8 +168,7 @@ class Finder {
     }
     Names others;
     for (const Id id : holding)
-      if (std::none_of(splits.begin(), splits.end(),
-                       [&](const Split& s) { return s.folder == id; }))
+      if (std::ranges::none_of(splits, [&](const Split& s) { return s.folder == id; }))
         others.emplace_back(tree_[id].name());
     Ids folders = where_classes_lie(splits);
     Names flat, names;
@@ -203,8 +202,7 @@ class Finder {
   void note_left(Id folder, const std::vector<Split>& splits) {
     Ids left = tree_[folder].inside;
     std::erase_if(left, [&](Id id) {
-      return std::any_of(splits.begin(), splits.end(),
-                         [&](const Split& s) { return s.folder == id; });
+      return std::ranges::any_of(splits, [&](const Split& s) { return s.folder == id; });
     });
     if (!left.empty())
       layout_.notes.push_back("beside the split folders, left out: " +
@@ -251,8 +249,7 @@ class Finder {
     if (!split.empty() && root.folder != split)
       layout_.notes.push_back("the split " + split + " is the folder " + shown(root.folder));
     // The order must not depend on the folders' names.
-    std::sort(layout_.roots.begin(), layout_.roots.end(),
-              [](const Layout::Root& a, const Layout::Root& b) { return a.split < b.split; });
+    std::ranges::sort(layout_.roots, {}, &Layout::Root::split);
   }
 
   Layout::Root& add_root(const std::string& split, Id folder) {
@@ -267,8 +264,8 @@ class Finder {
   std::string metadata_of(Id folder) const {
     const auto found = contents_.metadata.find(tree_[folder].path);
     const Ids holding = tree_.holding(folder);
-    const bool classes = std::any_of(holding.begin(), holding.end(),
-                                     [&](Id id) { return !is_images_folder(tree_[id].name()); });
+    const bool classes =
+        std::ranges::any_of(holding, [&](Id id) { return !is_images_folder(tree_[id].name()); });
     return found == contents_.metadata.end() || classes ? std::string() : found->second;
   }
 
@@ -292,8 +289,7 @@ class Finder {
   }
 
   Layout::Root& at_depth_of(const std::string& split) {
-    return *std::find_if(layout_.roots.begin(), layout_.roots.end(),
-                         [&](const Layout::Root& root) { return root.split == split; });
+    return *std::ranges::find(layout_.roots, split, &Layout::Root::split);
   }
 
   /// The layout that --split-folders gives.
@@ -328,8 +324,7 @@ class Finder {
         doubt("the split folder " + shown(tree_[splits[s].folder].path) +
               " holds images, but no class folders");
     }
-    std::sort(layout_.roots.begin(), layout_.roots.end(),
-              [](const Layout::Root& a, const Layout::Root& b) { return a.split < b.split; });
+    std::ranges::sort(layout_.roots, {}, &Layout::Root::split);
   }
 
   [[noreturn]] void refuse_missing(const SplitFolder& told) const {
@@ -398,9 +393,8 @@ class Finder {
 
   /// Whether the folder is one of the `folders`, or around one.
   static bool is_or_holds(const Names& folders, const std::string& folder) {
-    return std::any_of(folders.begin(), folders.end(), [&](const std::string& one) {
-      return one == folder || one.starts_with(folder + '/');
-    });
+    return std::ranges::any_of(
+        folders, [&](const std::string& one) { return naming::lies_in(one, folder); });
   }
 
   void doubt(std::string what) {
@@ -431,7 +425,7 @@ const Layout::Root* Layout::root_of(std::string_view path, std::string_view& bel
 }
 
 bool Layout::some_by_folders() const {
-  return std::any_of(roots.begin(), roots.end(), [](const Root& root) { return !root.given; });
+  return std::ranges::any_of(roots, [](const Root& root) { return !root.given; });
 }
 
 GivenLabels Layout::given_labels(const ListOptions& options, const fs::path& source) const {
@@ -448,7 +442,7 @@ std::string_view Layout::rule_outside() const {
 }
 
 bool Layout::Root::holds_fields(std::string_view name) const {
-  return std::find(field_folders.begin(), field_folders.end(), name) != field_folders.end();
+  return std::ranges::find(field_folders, name) != field_folders.end();
 }
 
 std::string_view Layout::Root::class_of(std::string_view below) const {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/ascii.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "codecs/colour_rows.h"
 #include "codecs/image_header.h"
 #include "codecs/perceptual_hash.h"
@@ -35,7 +35,7 @@ constexpr std::size_t kMostNames = 8192;    // of files in a folder whose words 
 constexpr std::size_t kMostAffixes = 8;     // that an image's name may have
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+bool has_digit(std::string_view text) { return std::ranges::any_of(text, is_digit); }
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
@@ -79,7 +79,7 @@ bool says_class(std::string_view form) {
 /// identifier, beside a word or another number.
 bool are_parts(const std::string& form, const std::vector<Skeleton>& names) {
   const std::vector<std::string_view>& first = names.front().numbers;
-  const bool word = std::any_of(form.begin(), form.end(), is_letter);
+  const bool word = std::ranges::any_of(form, is_letter);
   if (names.size() < 2 || says_class(form) || (!word && first.size() < 2)) return false;
   for (std::size_t n = 0; n < first.size(); ++n) {
     bool differs = false, part = true;
@@ -234,7 +234,7 @@ class FolderCompanions {
     std::vector<const decltype(by_key)::value_type*> all;
     for (const auto& one : by_key)
       if (one.second.size() > 1) all.push_back(&one);
-    std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->first < b->first; });
+    std::ranges::sort(all, [](auto* a, auto* b) { return a->first < b->first; });
     for (const auto* one : all) pair_up(one->second);
     for (auto& [key, found] : found_) found.count *= share;
   }
@@ -244,6 +244,7 @@ class FolderCompanions {
     std::size_t image = 0, file = 0;  ///< the first, by their entries
     std::string before, after;        ///< of the file's name
     bool bare = false;                ///< the image's name is the key alone
+    bool alike = true;                ///< all files have these words, and not other numbers in them
     std::uint64_t count = 0;
   };
   /// By the words of the image and the file.
@@ -264,14 +265,14 @@ class FolderCompanions {
     };
     if (names_.empty()) return true;
     const std::string first = form_of(names_.front());
-    return std::all_of(names_.begin(), names_.end(),
-                       [&](const std::string& name) { return form_of(name) == first; });
+    return std::ranges::all_of(names_,
+                               [&](const std::string& name) { return form_of(name) == first; });
   }
 
   void count_usual() {
     std::map<std::string, std::size_t> extensions;
     for (const std::string& name : names_) ++extensions[extension_of(name)];
-    usual_ = std::max_element(extensions.begin(), extensions.end(), [](auto& a, auto& b) {
+    usual_ = std::ranges::max_element(extensions, [](auto& a, auto& b) {
                return a.second < b.second;
              })->first;
   }
@@ -302,7 +303,10 @@ class FolderCompanions {
       return std::string(word.before) + '*' + without_numbers(word.after);
     };
     Found& one = found_[{image.first.bare() ? "" : affix(image.first), affix(file.first)}];
-    if (one.count++ > 0) return;
+    if (one.count++ > 0) {
+      one.alike = one.alike && one.before == file.first.before && one.after == file.first.after;
+      return;
+    }
     one.image = first_ + image.second;
     one.file = first_ + file.second;
     one.before = file.first.before;
@@ -320,7 +324,7 @@ class FolderCompanions {
 /// What matches the names of such files.
 std::string glob_of(const FolderCompanions::Found& found) {
   std::string glob = as_glob(found.before) + '*' + as_glob(without_numbers(found.after));
-  std::replace(glob.begin(), glob.end(), '#', '*');
+  std::ranges::replace(glob, '#', '*');
   return glob;
 }
 
@@ -396,7 +400,7 @@ class ImageNames {
     least_.pop_back();
   }
   /// No add() after this.
-  void finish() { std::sort(least_.begin(), least_.end()); }
+  void finish() { std::ranges::sort(least_); }
 
   std::uint64_t count() const { return count_; }
   /// Whether they differ in a number alone, which says nothing of what the images show.
@@ -536,34 +540,49 @@ std::vector<std::string> renderings(const SourceContents& contents, const Layout
 }
 
 std::optional<Companions> companions_in(const SourceContents& contents, const Layout& layout) {
+  std::set<const Layout::Root*>
+      with_classes;  // images that lie elsewhere in them are none of these
+  const auto visit_images = [&](const auto& visit) {
+    by_directory(contents.images,
+                 [&](std::string_view directory, std::size_t first, std::size_t last) {
+                   std::string_view below;
+                   const std::string path = naming::join(directory, "x");
+                   const Layout::Root* root = layout.root_of(path, below);
+                   if (root == nullptr || root->given) return;
+                   visit(*root, !root->class_of(below).empty(), directory, first, last);
+                 });
+  };
+  visit_images(
+      [&](const Layout::Root& root, bool in_class, std::string_view, std::size_t, std::size_t) {
+        if (in_class) with_classes.insert(&root);
+      });
   struct Sum {
     Companions companions;
     bool many = false;  ///< of half of the images of a folder
   };
   std::map<std::pair<std::string, std::string>, Sum> all;  // by the words
-  by_directory(
-      contents.images, [&](std::string_view directory, std::size_t first, std::size_t last) {
-        std::string_view below;
-        const std::string path = naming::join(directory, "x");
-        const Layout::Root* root = layout.root_of(path, below);
-        if (root == nullptr || root->given || root->class_of(below).empty()) return;
-        const FolderCompanions here(contents, first, last);
-        for (const auto& [words, found] : here.found()) {
-          if (!comes_with(contents, found)) continue;
-          Sum& one = all[words];
-          if (one.companions.count == 0) {
-            const auto name = [&](std::size_t i) {
-              return std::string(naming::last_name(contents.images.path_of(i)));
-            };
-            one.companions = {
-                std::string(directory), name(found.image),
-                name(found.file),       found.bare ? found.before + "{stem}" + found.after : "",
-                glob_of(found),         0};
-          }
-          one.companions.count += found.count;
-          one.many = one.many || 3 * found.count >= here.files();
-        }
-      });
+  visit_images([&](const Layout::Root& root, bool in_class, std::string_view directory,
+                   std::size_t first, std::size_t last) {
+    if (!in_class && with_classes.contains(&root)) return;
+    const FolderCompanions here(contents, first, last);
+    for (const auto& [words, found] : here.found()) {
+      if (!comes_with(contents, found)) continue;
+      Sum& one = all[words];
+      std::string place = found.before + "{stem}" + found.after;
+      if (!found.bare || !found.alike) place.clear();
+      if (one.companions.count == 0) {
+        const auto name = [&](std::size_t i) {
+          return std::string(naming::last_name(contents.images.path_of(i)));
+        };
+        one.companions = {std::string(directory), name(found.image), name(found.file),
+                          std::move(place),       glob_of(found),    0};
+      } else if (place != one.companions.place) {
+        one.companions.place.clear();
+      }
+      one.companions.count += found.count;
+      one.many = one.many || 3 * found.count >= here.files();
+    }
+  });
   const Companions* most = nullptr;
   for (const auto& [words, one] : all) {
     const bool few = one.companions.place.empty() || !one.many;

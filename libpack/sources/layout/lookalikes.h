@@ -30,7 +30,7 @@ std::vector<std::string> renderings(const SourceContents& contents, const Layout
 struct Companions {
   std::string class_folder;  ///< the path in the source of the first such folder
   std::string image, file;   ///< the names of an image and of its companion
-  std::string place;         ///< "{stem}_mask.png"; "" where the image's stem is no part of it
+  std::string place;         ///< "{stem}_mask.png"; "" where no such pattern names all
   std::string glob;          ///< that the companions' names match: "*_mask.png"
   std::uint64_t count = 0;   ///< such companions, in all class folders
 };

@@ -7,9 +7,10 @@
 #include <tuple>
 
 #include "archive/archive_scan.h"
-#include "base/ascii.h"
 #include "base/option.h"
+#include "base/paths.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/class_list.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -176,9 +177,9 @@ class Readings {
                                          const ListOptions& options, const fs::path& source) {
     try {
       const Layout layout = find_layout(tree, contents, options, source);
-      const bool doubted = std::any_of(
-          layout.roots.begin(), layout.roots.end(),
-          [](const Layout::Root& root) { return root.archive && root.archive->doubted; });
+      const bool doubted = std::ranges::any_of(layout.roots, [](const Layout::Root& root) {
+        return root.archive && root.archive->doubted;
+      });
       if ((doubted || !layout.doubts.empty()) && !options.allow_odd_classes) return std::nullopt;
       Result result = result_in(layout);
       for (const Layout::Root& root : layout.roots)
@@ -279,7 +280,7 @@ class Readings {
     result->left += elsewhere_;
     const bool unlabelled = options.labels.unlabelled;
     auto& known = unlabelled ? unlabelled_ : results_;
-    if (std::find(known.begin(), known.end(), *result) != known.end()) return false;
+    if (std::ranges::find(known, *result) != known.end()) return false;
     known.push_back(*result);
     told_.push_back(option + "  " + packhorse::in_words(*result, unlabelled));
     return true;
@@ -366,8 +367,7 @@ class Readings {
 
   /// Folders that are such sources themselves.
   void try_folders() {
-    std::error_code code;
-    if (fs::is_regular_file(source_, code)) return;  // what is in an archive is no source
+    if (is_file(source_)) return;  // what is in an archive is no source
     if (fields_.any_elsewhere() || options_.split_folders) return;  // they are in this source
     std::vector<Id> folders;
     for (Id id = 1; id < tree_.size(); ++id) {
@@ -375,8 +375,8 @@ class Readings {
       if (folder.depth <= 2 && !folder.of_fields && folder.below > folder.images)
         folders.push_back(id);
     }
-    std::stable_sort(folders.begin(), folders.end(),
-                     [this](Id a, Id b) { return tree_[a].below > tree_[b].below; });
+    std::ranges::stable_sort(folders,
+                             [this](Id a, Id b) { return tree_[a].below > tree_[b].below; });
     if (folders.size() > kMostFolders) folders.resize(kMostFolders);
     for (const Id id : folders) {
       // A small part of the source is no reading of it.
@@ -388,7 +388,7 @@ class Readings {
       if (!result && id == folders.front()) try_with_option(folder, inside);
       if (!result) continue;
       result->left += contents_.images.size() - inside.images.size();
-      if (std::find(results_.begin(), results_.end(), *result) != results_.end()) continue;
+      if (std::ranges::find(results_, *result) != results_.end()) continue;
       results_.push_back(*result);
       told_.push_back("the source " + naming::shell_word((source_ / folder).native()) + "  " +
                       packhorse::in_words(*result, false));
@@ -472,7 +472,7 @@ class Readings {
   /// Whether what looks like renderings may as well be classes, by their names.
   static bool may_be_classes(const Names& folders) {
     const std::vector<FolderRole> roles = roles_of(folders);
-    return !folders.empty() && std::all_of(roles.begin(), roles.end(), [](const FolderRole& role) {
+    return !folders.empty() && std::ranges::all_of(roles, [](const FolderRole& role) {
       return role.kind == FolderRole::Kind::kPlain;
     });
   }
@@ -481,7 +481,8 @@ class Readings {
   void try_fields() {
     if (const auto found = companions_in(contents_, layout_)) {
       if (!found->place.empty())
-        take_field(field_name(found->file), {join(place_of_base(), "{dir}/" + found->place)});
+        take_field(field_name(found->file), {join(place_of_base(), "{dir}/" + found->place),
+                                             "{split}/{dir}/" + found->place});
       try_excluding({found->glob}, false);
     }
     const Layout::Root& root = layout_.roots.front();
@@ -490,7 +491,7 @@ class Readings {
     for (Id id = 1; id < tree_.size() && tried.size() < kMostFields; ++id) {
       const std::string name(tree_[id].name());
       const bool rendering = naming::directory_of(tree_[id].path) == root.folder &&
-                             std::find(same.begin(), same.end(), name) != same.end();
+                             std::ranges::find(same, name) != same.end();
       const bool beside = roles_of({name}).front().kind == FolderRole::Kind::kBeside;
       if (!(rendering || beside) || is_images_folder(name) || tree_[id].depth > kMostFieldDepth)
         continue;
@@ -550,7 +551,7 @@ class Readings {
     for (const SourceContents::Other& other : contents_.others)
       if (files.size() < kMostFiles && is_in(other.path) && other.rule == naming::kNotAnImage)
         files.push_back(other.path);
-    std::sort(files.begin(), files.end());
+    std::ranges::sort(files);
     return files;
   }
 
@@ -587,15 +588,7 @@ class Readings {
 
   /// Places of the file, with placeholders for what its folders have in common with the image's.
   static Names patterns_of(const Pair& pair) {
-    const auto folders_of = [](std::string_view path) {
-      Names folders;
-      for (std::string_view rest = naming::directory_of(path), first; !rest.empty();) {
-        std::tie(first, rest) = naming::cut_first(rest);
-        folders.emplace_back(first);
-      }
-      return folders;
-    };
-    const Names of_image = folders_of(pair.image), of_file = folders_of(pair.file);
+    const Names of_image = naming::folders_of(pair.image), of_file = naming::folders_of(pair.file);
     const auto pattern = [&](const std::string& of_first) {
       std::string made;
       for (std::size_t i = 0; i < of_file.size(); ++i) {
@@ -606,7 +599,7 @@ class Readings {
           folder.replace(at, name.size(), "{split}");
           break;
         }
-        const bool same = std::find(of_image.begin(), of_image.end(), folder) != of_image.end();
+        const bool same = std::ranges::find(of_image, folder) != of_image.end();
         const bool around = i == 0 && !of_image.empty() && folder == of_image.front();
         if (same) folder = around ? (of_first.empty() ? folder : of_first) : "{dir}";
         if (folder != "{dir}" || !made.ends_with("{dir}")) made = join(made, folder);

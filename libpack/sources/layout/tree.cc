@@ -28,8 +28,8 @@ Tree::Tree(const SourceContents& contents, const FieldSet& fields) {
       folders_[folders_[above].parent].rejects = true;
   }
   for (Folder& folder : folders_) {
-    std::sort(folder.inside.begin(), folder.inside.end(),
-              [this](Id a, Id b) { return folders_[a].path < folders_[b].path; });
+    std::ranges::sort(folder.inside,
+                      [this](Id a, Id b) { return folders_[a].path < folders_[b].path; });
   }
   // A folder comes after the one that it lies in.
   for (Id id = static_cast<Id>(folders_.size()); id-- > 0;) {
@@ -58,9 +58,9 @@ void Tree::mark_fields(Id folder, const FieldSet& fields) {
     return fields.covers(folders_[id].path) || fields.spells(folders_[id].path);
   };
   const std::vector<Id>& inside = folders_[folder].inside;
-  const bool beside = folders_[folder].images > 0 ||
-                      std::any_of(inside.begin(), inside.end(),
-                                  [&](Id id) { return folders_[id].below > 0 && !spelled(id); });
+  const bool beside = folders_[folder].images > 0 || std::ranges::any_of(inside, [&](Id id) {
+                        return folders_[id].below > 0 && !spelled(id);
+                      });
   for (const Id id : inside) {
     folders_[id].of_fields =
         fields.covers(folders_[id].path) || (spelled(id) && (folders_[id].below == 0 || beside));

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/printable.h"
-#include "labels/label_text.h"
+#include "base/text.h"
 #include "labels/row_reader.h"
 #include "labels/table_syntax.h"
 #include "labels/text_file.h"
@@ -40,7 +40,7 @@ ListFile::ListFile(fs::path path, const FieldChoice& choice)
     : path_(std::move(path)), fd_(open_text(path_)) {
   const std::vector<std::string> columns = column_names();
   for (const std::string_view needed : {"path", "label"}) {
-    if (std::find(columns.begin(), columns.end(), needed) == columns.end()) {
+    if (std::ranges::find(columns, needed) == columns.end()) {
       std::string found;
       for (const std::string& column : columns)
         found += (found.empty() ? "" : ", ") + printable(column);
@@ -67,7 +67,7 @@ std::vector<std::string> ListFile::header_cells() {
   std::vector<std::string> columns;
   for (const std::string& cell : row.cells) {
     columns.push_back(lower_case(cell));
-    if (!columns.back().empty() && std::count(columns.begin(), columns.end(), columns.back()) > 1) {
+    if (!columns.back().empty() && std::ranges::count(columns, columns.back()) > 1) {
       throw Error(ErrorKind::kUsage, "the list has two columns '" + printable(columns.back()) + "'",
                   path_, "rename one of them");
     }

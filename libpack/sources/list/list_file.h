@@ -36,7 +36,6 @@ class ListFile {
 
   const std::filesystem::path& path() const { return path_; }
   const std::vector<std::string>& fields() const { return fields_; }  ///< sorted
-  bool has_splits() const { return has_splits_; }
   /// "semicolons, 3 columns: label, path, split": what is taken.
   std::string description() const;
 

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "dataset/url.h"
 #include "labels/label_names.h"
@@ -73,34 +74,6 @@ struct Survey {
   std::unordered_map<std::uint64_t, Repeated> repeats;  ///< by hash_of
 };
 
-/// The split that a value stands for, with the numbers in it: "train2017" for "Train2017".
-std::string meaning_of(const std::string& value) {
-  const std::string split = split_named(value);
-  if (split.empty()) return case_folded(value);
-  std::string numbers;
-  for (const char c : value)
-    if (c >= '0' && c <= '9') numbers += c;
-  return split + numbers;
-}
-
-/// Throws for two values that stand for one split, and for what an empty cell becomes elsewhere.
-void refuse_unclear(const std::set<std::string>& values, const fs::path& path) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::kUsage, "the column 'split' has " + what, path,
-                "write each split in one way, in all rows");
-  };
-  std::map<std::string, std::string> known;
-  for (const std::string& value : values) {
-    const std::string folded = case_folded(value);
-    for (const char* none : {"nan", "none", "null", "na"})
-      if (folded == none) refuse("'" + printable(value) + "', which is an empty cell");
-    const auto [other, is_new] = known.emplace(meaning_of(value), value);
-    if (!is_new)
-      refuse("'" + printable(other->second) + "' and '" + printable(value) +
-             "', which stand for one split");
-  }
-}
-
 /// The texts of fields are published as they are.
 void refuse_secrets(const ListFile& list, const ListRow& row) {
   for (std::size_t f = 0; f < row.fields.size(); ++f) {
@@ -138,17 +111,11 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   }
   labels.finish();
   paths.finish();
-  refuse_unclear(names, list.path());
   splits.assign(names.begin(), names.end());
-  const auto rank = [](const std::string& name) {
-    constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
-                                                        "test"};
-    return std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin();
-  };
-  std::stable_sort(splits.begin(), splits.end(),
-                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  naming::sort_splits(splits);
+  refuse_unclear_splits(splits, list.path());
   if (splits.empty()) splits.emplace_back();
-  std::sort(hashes.begin(), hashes.end());
+  std::ranges::sort(hashes);
   for (std::size_t i = 1; i < hashes.size(); ++i) {
     if (hashes[i] == hashes[i - 1]) repeats.try_emplace(hashes[i]);
   }
@@ -182,7 +149,7 @@ class ListSource final : public Source {
                   "leave out `labels=`, or give the folder as the source");
     }
     list_.emplace(path_, options.fields);
-    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+    const fs::path folder = folder_around(path_);
     survey_.emplace(*list_, options, folder);
     Survey& survey = *survey_;
     if (!survey.urls) base_.emplace(survey.paths.base());
@@ -297,7 +264,7 @@ class ListSource final : public Source {
   }
 
   void take_row(Pending& row, Survey& survey, Listing& listing) {
-    const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
+    const auto split = std::ranges::find(survey.splits, row.split);
     // A row whose split has no valid name is a reject of the first split: it must be counted
     // somewhere.
     SplitListing& out =
@@ -379,8 +346,7 @@ class ListSource final : public Source {
 }  // namespace
 
 bool probe(const fs::path& path, FolderLook&) {
-  std::error_code code;
-  return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
+  return ListFile::has_list_name(path) && is_file(path);
 }
 
 bool may_name_urls(const fs::path& path) { return ListFile::has_list_name(path); }

@@ -34,7 +34,7 @@ Listing FetchedArchive::list(const ListOptions& options) {
   const DatasetDirectory above(url_.parent_path());
   const std::string name = fs::path(parse_url(url_.native()).path).filename();
   const fs::path copy = folder_->path() / name;
-  const std::string sum = copy_from_afar(above, name, above.size(name), copy, options.stop);
+  const std::string sum = copy_from_afar(above, name, above.size(name), copy);
   set_time(copy, xxh3(as_bytes(sum)));
   archive_ = archive_file::open(copy);
   return archive_->list(options);

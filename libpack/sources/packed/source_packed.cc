@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/directory_look.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "dataset/dataset_directory.h"
 #include "dataset/shard_index.h"
@@ -151,8 +151,7 @@ class PackedSource final : public Source {
   }
 
   const Part& part_of(const SplitListing& split) const {
-    return *std::find_if(parts_.begin(), parts_.end(),
-                         [&](const Part& part) { return part.split == split.origin; });
+    return *std::ranges::find(parts_, split.origin, &Part::split);
   }
 
   std::vector<std::string> class_names(const ListOptions& options) const {
@@ -262,8 +261,7 @@ bool holds_folders_of_images(const fs::path& dataset, FolderLook& look) {
 bool probe(const fs::path& path, FolderLook& look) {
   // Other people's folders may hold a dataset.json, too, so a class list must lie beside it.
   const auto is_dataset = [](const fs::path& directory) {
-    std::error_code code;
-    return is_packed_dataset(directory) && fs::is_regular_file(directory / kClassesName, code);
+    return is_packed_dataset(directory) && is_file(directory / kClassesName);
   };
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;

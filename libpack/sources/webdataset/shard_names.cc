@@ -4,13 +4,13 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "archive/archive_scan.h"
-#include "base/directory_look.h"
 #include "base/file.h"
+#include "base/paths.h"
+#include "base/text.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/manifest.h"
@@ -28,19 +28,12 @@ constexpr std::size_t kMostNames = 1'000'000;
   throw Error(ErrorKind::kUsage, "the pattern stands for more than a million names", pattern);
 }
 
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// The choices between a pair of braces; empty when they are neither a range nor a list.
 std::vector<std::string> choices(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> all;
   if (const std::size_t dots = inside.find(".."); dots != std::string::npos) {
     const std::string first = inside.substr(0, dots), last = inside.substr(dots + 2);
-    const auto from = number(first), to = number(last);
+    const auto from = parse_number<std::uint64_t>(first), to = parse_number<std::uint64_t>(last);
     if (!from || !to) return {};
     const bool padded =
         (first.size() > 1 && first[0] == '0') || (last.size() > 1 && last[0] == '0');
@@ -170,7 +163,7 @@ std::vector<fs::path> find_shards(const fs::path& source) {
   }
   if (shards.empty())
     throw Error(ErrorKind::kNotFound, "there are no shards", source, "check the path");
-  std::sort(shards.begin(), shards.end(), [](const fs::path& a, const fs::path& b) {
+  std::ranges::sort(shards, [](const fs::path& a, const fs::path& b) {
     return a.filename().native() < b.filename().native();
   });
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());

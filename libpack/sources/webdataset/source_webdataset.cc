@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "archive/archive_scan.h"
+#include "base/paths.h"
 #include "dataset/class_list.h"
 #include "formats/wds/key_dot.h"
 #include "formats/wds/layout.h"
@@ -126,10 +127,9 @@ bool holds_bare_images(const fs::path& path) try {
 }
 
 bool probe(const fs::path& path, FolderLook& folders) {
-  std::error_code code;
-  if (!fs::exists(path, code)) return is_shard_pattern(path);
+  if (!path_exists(path)) return is_shard_pattern(path);
   const bool folder = is_shard_folder(path, folders);
-  if (!folder && !fs::is_regular_file(path, code)) return false;
+  if (!folder && !is_file(path)) return false;
   const fs::path first = folder ? find_shards(path).front() : path;
   const UniqueFd fd = open_for_reading(first);
   if (!is_archive(fd.get(), first)) return folder;

@@ -93,7 +93,7 @@ std::vector<std::string> names_in(int directory, const fs::path& path) {
 }
 
 bool is_hex(std::string_view text, std::size_t digits) {
-  return text.size() == digits && std::all_of(text.begin(), text.end(), [](char c) {
+  return text.size() == digits && std::ranges::all_of(text, [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
 }

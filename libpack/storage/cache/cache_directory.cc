@@ -88,9 +88,8 @@ CacheDirectory::CacheDirectory(fs::path path, std::optional<std::uint64_t> most)
 /// of its own has a lost+found.
 bool CacheDirectory::holds_other_things() const {
   const std::vector<std::string> names = names_in(fd(), path_);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return name != kAccountName && name != "lost+found";
-  });
+  return std::ranges::any_of(
+      names, [](const std::string& name) { return name != kAccountName && name != "lost+found"; });
 }
 
 UniqueFd CacheDirectory::open_or_make_account(bool make) const {
@@ -161,7 +160,7 @@ bool CacheDirectory::make_room(LockedAccount& account) {
   std::vector<FoundShard> all = shards();
   std::uint64_t stored = sum_of_allocated(all);
   if (stored > most) {
-    std::sort(all.begin(), all.end(), [](const FoundShard& a, const FoundShard& b) {
+    std::ranges::sort(all, [](const FoundShard& a, const FoundShard& b) {
       return std::tie(a.header.used_ns, a.header.sha256) <
              std::tie(b.header.used_ns, b.header.sha256);
     });

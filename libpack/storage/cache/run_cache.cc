@@ -29,13 +29,12 @@ void refuse_other_hash(const std::string& sha256) {
 }
 
 /// SHA-256 of an open file. Nothing when it cannot be read.
-std::optional<std::string> hash_of(int fd, std::uint64_t bytes, const fs::path& path,
-                                   const std::stop_token& stop) {
+std::optional<std::string> hash_of(int fd, std::uint64_t bytes, const fs::path& path) {
   std::vector<std::byte> buffer(1u << 20);
   Sha256 hash;
   try {
     for (std::uint64_t at = 0; at < bytes;) {
-      if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      obey_stop();
       const auto piece =
           std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), bytes - at));
       read_exactly(fd, at, piece, path);
@@ -91,8 +90,7 @@ std::vector<CacheEntry> RunCache::entries() const {
     entries.push_back({shard.header.sha256, shard.header.bytes, shard.stored, shard.leased,
                        shard.header.used_ns / kSecond});
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const CacheEntry& a, const CacheEntry& b) { return a.sha256 < b.sha256; });
+  std::ranges::sort(entries, {}, &CacheEntry::sha256);
   return entries;
 }
 
@@ -105,7 +103,7 @@ std::vector<std::string> RunCache::verify(const std::stop_token& stop) {
   const StopScope scope(stop);
   CacheDirectory& directory = *state_->directory;
   std::vector<FoundShard> shards = directory.shards();
-  std::sort(shards.begin(), shards.end(), [](const FoundShard& a, const FoundShard& b) {
+  std::ranges::sort(shards, [](const FoundShard& a, const FoundShard& b) {
     return a.header.sha256 < b.header.sha256;
   });
   std::vector<std::string> damaged;
@@ -116,7 +114,7 @@ std::vector<std::string> RunCache::verify(const std::stop_token& stop) {
     const UniqueFd fd = open_again(files->data_fd.get(), O_RDONLY, path);
     CachedFile file(std::make_unique<CachedFile::State>(state_->directory, std::move(*files)));
     if (!is_complete(file)) continue;
-    if (hash_of(fd.get(), file.bytes(), path, stop) == shard.header.sha256) continue;
+    if (hash_of(fd.get(), file.bytes(), path) == shard.header.sha256) continue;
     if (!is_complete(file)) continue;  // others have forgotten a run meanwhile
     for (std::size_t run = 0; run < file.runs(); ++run) file.forget(run);
     damaged.push_back(shard.header.sha256);

@@ -104,9 +104,7 @@ class ObjectCopy {
 }  // namespace
 
 void copy_object(ObjectStore& store, const std::string& name, std::span<std::byte> into,
-                 const RoomMaker& make_room, const std::function<void(Bytes)>& take,
-                 const std::stop_token& stop) {
-  const StopScope scope(stop);
+                 const RoomMaker& make_room, const std::function<void(Bytes)>& take) {
   obey_stop();
   ObjectInfo info = store.info(name);
   if (info.bytes != into.size()) {

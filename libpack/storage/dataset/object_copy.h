@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,7 @@ namespace packhorse {
 /// RemoteFiles::copy(). Throws what the store throws, Error(kCorrupt) when the object is not as
 /// large as `into`, and Error(kInterrupted).
 void copy_object(ObjectStore& store, const std::string& name, std::span<std::byte> into,
-                 const RoomMaker& make_room, const std::function<void(Bytes)>& take,
-                 const std::stop_token& stop);
+                 const RoomMaker& make_room, const std::function<void(Bytes)>& take);
 
 // Ranges of objects in memory, which is taken as their bytes come: a storage, a manifest and an
 // index may each claim any size.

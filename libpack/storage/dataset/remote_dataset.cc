@@ -79,8 +79,8 @@ class RemoteDataset final : public RemoteFiles {
   }
 
   void copy(const std::string& name, std::span<std::byte> into, const RoomMaker& make_room,
-            const std::function<void(Bytes)>& take, const std::stop_token& stop) override {
-    copy_object(*parts_.store, name, into, make_room, take, stop);
+            const std::function<void(Bytes)>& take) override {
+    copy_object(*parts_.store, name, into, make_room, take);
   }
 
   std::string read_text(const std::string& name, std::uint64_t most) override {
@@ -128,10 +128,9 @@ class RemoteDataset final : public RemoteFiles {
 
   bool can_store() const override { return parts_.store->can_write(); }
 
-  bool store(const std::string& name, const fs::path& from, const std::string& sha256,
-             const std::stop_token& stop) override {
+  bool store(const std::string& name, const fs::path& from, const std::string& sha256) override {
     const MappedFile file(from);
-    return parts_.store->write({name, file.bytes(), sha256}, stop);
+    return parts_.store->write({name, file.bytes(), sha256});
   }
 
   void end_uploads(const std::vector<std::string>& names) override {
@@ -173,7 +172,7 @@ class RemoteDataset final : public RemoteFiles {
     std::vector<std::string> found;
     for (const std::string split : kUsualSplits)
       if (has(split + "/" + std::string(kManifestName))) found.push_back(split);
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
   }
 

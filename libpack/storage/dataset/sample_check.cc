@@ -28,8 +28,8 @@ SampleCheck::SampleCheck(const ShardIndex& index) : index_(index) {
   if (ascending) return;
   order_.resize(index.size());
   std::iota(order_.begin(), order_.end(), 0u);
-  std::sort(order_.begin(), order_.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return offset(a) < offset(b); });
+  std::ranges::sort(order_,
+                    [&](std::uint32_t a, std::uint32_t b) { return offset(a) < offset(b); });
 }
 
 bool SampleCheck::fits_row(std::size_t row, ByteRange range, Bytes bytes) const {

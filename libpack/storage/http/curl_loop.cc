@@ -107,7 +107,7 @@ bool CurlLoop::take_orders() {
     stopping = stopping_;
   }
   const auto is_unwanted = [&](const Sent& sent) {
-    return std::any_of(unwanted.begin(), unwanted.end(), [&](const Unwanted& one) {
+    return std::ranges::any_of(unwanted, [&](const Unwanted& one) {
       return sent.transfer->is_of(one.name) && sent.number < one.before;
     });
   };

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <pugixml.hpp>
 #include <sstream>
 #include <string_view>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -90,10 +90,9 @@ ListPage parse_list_page(Bytes xml, const std::string& prefix, const std::string
     object.tag = node.child("ETag").text().get();
     if (!object.tag.empty() && object.tag.find('"') == std::string::npos)
       object.tag = '"' + object.tag + '"';  // as headers have it
-    const std::string_view size = node.child("Size").text().get();
-    const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), object.bytes);
-    if (size.empty() || code != std::errc() || end != size.data() + size.size())
-      refuse_page("has an object without a size", shown);
+    const auto size = parse_number<std::uint64_t>(node.child("Size").text().get());
+    if (!size) refuse_page("has an object without a size", shown);
+    object.bytes = *size;
     if (!object.name.starts_with(prefix)) refuse_page("has objects not asked for", shown);
     if (!object.name.ends_with('/')) page.objects.push_back(std::move(object));
   }
@@ -180,9 +179,7 @@ S3Fault parse_s3_fault(Bytes body) {
 }
 
 const S3FaultMeaning* meaning_of_s3_fault(std::string_view code) {
-  const auto found =
-      std::find_if(kMeanings.begin(), kMeanings.end(),
-                   [&](const S3FaultMeaning& meaning) { return meaning.code == code; });
+  const auto found = std::ranges::find(kMeanings, code, &S3FaultMeaning::code);
   return found == kMeanings.end() ? nullptr : &*found;
 }
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <map>
 
-#include "base/ascii.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 
@@ -120,7 +120,7 @@ std::string canonical_query(const std::vector<std::pair<std::string, std::string
   encoded.reserve(query.size());
   for (const auto& [name, value] : query)
     encoded.emplace_back(percent_encoded(name, false), percent_encoded(value, false));
-  std::sort(encoded.begin(), encoded.end());
+  std::ranges::sort(encoded);
   std::string text;
   for (const auto& [name, value] : encoded) text += (text.empty() ? "" : "&") + name + "=" + value;
   return text;

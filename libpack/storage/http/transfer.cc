@@ -5,12 +5,11 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "packhorse/version.h"
 
@@ -37,16 +36,11 @@ void set_option(CURL* handle, CURLoption option, Value value) {
               {}, "libcurl 7.85 or newer is needed, with HTTP/2 and TLS");
 }
 
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
 /// libcurl takes "authorization" and "cookie" off where a redirect leads to another host, but knows
 /// nothing of the other headers that bear secrets.
 bool may_follow(const HttpRequest& request) {
   if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD")) return false;
-  return std::none_of(request.headers.begin(), request.headers.end(), [](const auto& header) {
+  return std::ranges::none_of(request.headers, [](const auto& header) {
     const std::string name = lower_case(header.first);
     return name == "authorization" || name == "cookie" || name.starts_with("x-");
   });
@@ -79,13 +73,6 @@ bool has_link_local_host(std::string_view url) {
   url.remove_prefix(std::min(url.rfind('@') + 1, url.size()));
   if (url.starts_with('[')) return is_link_local_address(url.substr(1, url.find(']') - 1));
   return is_link_local_address(url.substr(0, url.find(':')));
-}
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 /// Whether a fault may go by when the same is asked again.
@@ -291,8 +278,8 @@ bool Transfer::take_header(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // a redirect's and a proxy's answers come before
     response_ = {};
     const std::size_t space = std::min(line.find(' '), line.size());
-    response_.status =
-        static_cast<int>(whole_number(trimmed(line.substr(space)).substr(0, 3)).value_or(0));
+    response_.status = static_cast<int>(
+        parse_number<std::uint64_t>(trimmed(line.substr(space)).substr(0, 3)).value_or(0));
     return true;
   }
   if (trimmed(line).empty()) return take_head_end();
@@ -316,7 +303,7 @@ bool Transfer::refuse_link_local() {
 bool Transfer::take_head_end() {
   if (!is_success() || request_.method == "HEAD") return true;
   const auto value = response_.header("content-length");
-  const auto length = value ? whole_number(*value) : std::nullopt;
+  const auto length = value ? parse_number<std::uint64_t>(*value) : std::nullopt;
   if (!length) return true;
   if (!request_.collect && *length != request_.into.size()) {
     return refuse(ErrorKind::kCorrupt,

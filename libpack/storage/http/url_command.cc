@@ -26,7 +26,7 @@ constexpr std::size_t kMostUrls = 4096;
 
 /// What may stand in a request line as it is.
 bool is_plain_text(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/ascii.h"
+#include "base/text.h"
 #include "packhorse/base/error.h"
 #include "storage/http/credentials.h"
 #include "storage/http/sigv4.h"

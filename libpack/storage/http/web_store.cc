@@ -151,10 +151,9 @@ std::optional<ObjectInfo> WebStore::is_there(const std::string& name) try {
   return std::nullopt;
 }
 
-bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
-  const StopScope scope(stop);
+bool WebStore::write(const ObjectWrite& write) {
   const Url url = source_->place.below(write.name);
-  if (!can_write()) return ObjectStore::write(write, stop);  // throws
+  if (!can_write()) return ObjectStore::write(write);  // throws
   ObjectUpload upload(*client_, {source_, source_->requests.get()}, source_.get(), url, write);
   const auto is_stored = [&] {
     const std::optional<ObjectInfo> info = is_there(write.name);
@@ -272,10 +271,9 @@ std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t 
     }
     return objects.size();
   });
-  std::sort(objects.begin(), objects.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(objects, [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
-  if (std::adjacent_find(objects.begin(), objects.end(), same) != objects.end())
+  if (std::ranges::adjacent_find(objects, same) != objects.end())
     throw Error(ErrorKind::kCorrupt, "the storage lists an object twice", source_->place.shown(),
                 "check the place, and what lies there");
   return objects;

@@ -30,7 +30,7 @@ class WebStore final : public ObjectStore {
   std::vector<ListedObject> list(const std::string& prefix, std::size_t most) override;
   std::vector<std::string> folders(std::size_t most) override;
   bool can_write() const override { return source_->requests->can_change(); }
-  bool write(const ObjectWrite& write, const std::stop_token& stop) override;
+  bool write(const ObjectWrite& write) override;
   void end_uploads(const std::vector<std::string>& names) override;
   void remove(const std::string& name) override;
   StorageCounters counters() const override { return client_->counters(source_.get()); }

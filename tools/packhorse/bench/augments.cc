@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
+#include "base/text.h"
 #include "bench/request.h"
 #include "packhorse/base/error.h"
 
@@ -73,17 +73,14 @@ constexpr std::array kAugments = {
 };
 
 const AugmentChoice& augment_called(const std::string& name) {
-  return *std::find_if(kAugments.begin(), kAugments.end(),
-                       [&](const AugmentChoice& choice) { return choice.name == name; });
+  return *std::ranges::find(kAugments, name, &AugmentChoice::name);
 }
 
 int side_of(std::string_view text, const std::string& whole) {
-  int side = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
-  if (error != std::errc() || end != text.data() + text.size() || side < 1 ||
-      side > kMaxTypedSide) {
-    throw Error(ErrorKind::kUsage, "--size: no number of pixels within 1 and 16384: " + whole, {},
-                "give one side, e.g. 640, or height and width, e.g. 480x640");
+  const int side = parse_number<int>(text).value_or(0);
+  if (side < 1 || side > kMaxTypedSide) {
+    throw Error(ErrorKind::kUsage, "'" + whole + "' is not a valid value for --size", {},
+                "give one side from 1 to 16384, e.g. 640, or height and width, e.g. 480x640");
   }
   return side;
 }

@@ -20,8 +20,7 @@ std::string place_of(const Section& section) {
 std::vector<Section> sections_of(const Request& request) {
   std::vector<Section> sections;
   for (const Work work : {Work::kRead, Work::kDecode}) {
-    if (std::find(request.works.begin(), request.works.end(), name_of(work)) == request.works.end())
-      continue;
+    if (std::ranges::find(request.works, name_of(work)) == request.works.end()) continue;
     if (request.cold) sections.push_back({work, CacheState::kCold});
     const bool unsaid = !request.warm && !request.cold && request.storages.empty();
     if (request.warm || (unsaid && !request.from_afar))
@@ -43,7 +42,7 @@ std::vector<int> workers_of(const Request& request) {
   }
   std::vector<int> once;
   for (const int workers : wanted)
-    if (std::find(once.begin(), once.end(), workers) == once.end()) once.push_back(workers);
+    if (std::ranges::find(once, workers) == once.end()) once.push_back(workers);
   return once;
 }
 

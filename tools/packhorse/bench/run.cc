@@ -10,6 +10,7 @@
 
 #include "base/printable.h"
 #include "base/resources.h"
+#include "base/stop.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
 
@@ -85,7 +86,7 @@ Measurement measure_pass(std::shared_ptr<const Dataset> dataset, const Section& 
 }
 
 std::vector<Run> measure_section(const Request& request, const Section& section,
-                                 const program::StatusLine& note, const std::stop_token& stop) {
+                                 const program::StatusLine& note) {
   OpenInputs inputs(request, section);
   std::vector<Run> runs = planned(request, section, inputs);
   for (int repeat = 0; repeat < request.repeats; ++repeat) {
@@ -95,7 +96,7 @@ std::vector<Run> measure_section(const Request& request, const Section& section,
                       repeat + 1, request.repeats, program::one_line(run.input, 40),
                       program::count_text(static_cast<std::uint64_t>(run.workers), "worker")));
       reader::MeasureOptions options = options_of(request, section, run.order, run.workers, repeat);
-      options.stop = stop;
+      options.stop = current_stop();
       const auto dataset = inputs.open(run.input);
       const RemoteCounters before = remote_counters();
       run.passes.push_back(measure_pass(dataset, section, options));
@@ -151,7 +152,7 @@ reader::Spread Run::rate() const {
 const Measurement& Run::median_pass() const {
   std::vector<const Measurement*> by_rate;
   for (const Measurement& pass : passes) by_rate.push_back(&pass);
-  std::sort(by_rate.begin(), by_rate.end(), [](const Measurement* a, const Measurement* b) {
+  std::ranges::sort(by_rate, [](const Measurement* a, const Measurement* b) {
     return a->images_per_s() < b->images_per_s();
   });
   return *by_rate[by_rate.size() / 2];
@@ -176,11 +177,11 @@ std::vector<const Run*> runs_in(const std::vector<Run>& runs, const Section& sec
   return found;
 }
 
-std::vector<Run> measure_all(const Request& request, const std::stop_token& stop) {
+std::vector<Run> measure_all(const Request& request) {
   const program::StatusLine note(request.quiet);
   std::vector<Run> runs;
   for (const Section& section : sections_of(request)) {
-    for (Run& run : measure_section(request, section, note, stop)) runs.push_back(std::move(run));
+    for (Run& run : measure_section(request, section, note)) runs.push_back(std::move(run));
   }
   return runs;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,7 @@ struct RunKnee {
 /// Measures what is asked, section by section, with the runs of one in turns: A B C A B C. Shows
 /// its progress on a terminal. Throws Error: what cannot be opened or read, kUnsupported where a
 /// cold cache is not available, kInterrupted.
-std::vector<Run> measure_all(const Request& request, const std::stop_token& stop);
+std::vector<Run> measure_all(const Request& request);
 
 /// The knees of all inputs in all sections that were measured with several numbers of workers.
 std::vector<RunKnee> knees_of(const std::vector<Run>& runs);
@@ -54,7 +53,7 @@ std::vector<RunKnee> knees_of(const std::vector<Run>& runs);
 /// Runs of one section, in order.
 std::vector<const Run*> runs_in(const std::vector<Run>& runs, const Section& section);
 
-/// What `--json` prints; docs/bench.md names the fields. Later versions only add fields.
+/// What `--json` prints; docs/reference/json.md names the fields. Later versions only add fields.
 program::Json report_json(const Request& request, const std::vector<Run>& runs);
 
 /// The counters of all runs in Prometheus' text format; labels distinguish the runs.

@@ -108,8 +108,8 @@ std::string stages_text(const std::vector<const Run*>& runs) {
   Rows rows = {{"time per image", "workers"}};
   for (const Run* run : runs) rows.push_back({printable(run->input), std::to_string(run->workers)});
   for (const StageColumn& column : kStageColumns) {
-    if (std::all_of(runs.begin(), runs.end(),
-                    [&](const Run* run) { return stages_of(*run).*column.seconds <= 0; }))
+    if (std::ranges::all_of(runs,
+                            [&](const Run* run) { return stages_of(*run).*column.seconds <= 0; }))
       continue;
     rows.front().emplace_back(column.name);
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -208,7 +208,7 @@ std::string overview_text(const Request& request, const std::vector<Run>& runs) 
   for (const Section& section : sections) rows.front().push_back(section_name(section));
   for (const std::string& input : request.inputs) {
     const auto of_input = [&](const Run& run) { return run.input == input; };
-    const auto any = std::find_if(runs.begin(), runs.end(), of_input);
+    const auto any = std::ranges::find_if(runs, of_input);
     rows.push_back({program::one_line(input, 60), any->format, any->image});
     for (const Section& section : sections) {
       double best = 0;

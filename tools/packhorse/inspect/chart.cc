@@ -71,7 +71,7 @@ std::vector<ChartRow> byte_rows(const ValueCounts& values) {
 
 std::vector<ChartRow> shape_rows(const Summary& summary) {
   const auto there = [](const ShapeCount& shape) { return shape.count > 0; };
-  const auto first = std::find_if(summary.shapes.begin(), summary.shapes.end(), there);
+  const auto first = std::ranges::find_if(summary.shapes, there);
   const auto last = std::find_if(summary.shapes.rbegin(), summary.shapes.rend(), there).base();
   std::vector<ChartRow> rows;
   for (auto shape = first; shape < last; ++shape)
@@ -81,14 +81,13 @@ std::vector<ChartRow> shape_rows(const Summary& summary) {
 
 std::vector<ChartRow> class_rows(const std::vector<std::string>& names,
                                  const std::vector<std::uint64_t>& counts) {
-  if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end())
-    return {};
+  if (std::ranges::adjacent_find(counts, std::not_equal_to<>()) == counts.end()) return {};
   std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const bool all = counts.size() <= kClassesShown;
   if (!all) {
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
   }
   std::vector<ChartRow> rows;
   const std::size_t smallest = order.size() - kSmallestShown;

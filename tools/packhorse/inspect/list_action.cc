@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/stop.h"
 #include "inspect/summary_text.h"
 #include "packhorse/base/error.h"
 
@@ -11,14 +12,13 @@ void ListAction::setup(CLI::App& app) {
   app.add_flag("--list", list_, "List the samples, one per line");
 }
 
-int ListAction::run(const std::vector<std::filesystem::path>& paths,
-                    const std::stop_token& stop) const {
+int ListAction::run(const std::vector<std::filesystem::path>& paths) const {
   std::vector<program::Json> objects;
   for (const std::filesystem::path& path : paths) {
     const PackedDataset dataset(path);
     program::Json samples = program::Json::array();
     for (const std::size_t sample : choice_.choose(dataset)) {
-      if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "interrupted");
+      obey_stop();
       if (request_.json) {
         samples.push_back(sample_json(dataset, sample));
       } else {

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <stop_token>
 #include <vector>
 
 #include "inspect/sample_choice.h"
@@ -18,7 +17,7 @@ class ListAction {
   void setup(CLI::App& app);
   bool wanted() const { return list_; }
   /// Throws as SampleChoice::choose() does.
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
+  int run(const std::vector<std::filesystem::path>& paths) const;
 
  private:
   const Request& request_;

@@ -57,7 +57,7 @@ void ReportAction::setup(CLI::App& app) {
       ->group(kGroup);
 }
 
-int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop,
+int ReportAction::run(const std::vector<std::filesystem::path>& paths,
                       const VerifyReport* verification) const {
   check_output(file_);
   std::vector<std::unique_ptr<PackedDataset>> datasets;  // sections point to them
@@ -66,7 +66,7 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
   for (const std::filesystem::path& path : paths) {
     try {
       datasets.push_back(std::make_unique<PackedDataset>(path));
-      sections.push_back(section(*datasets.back(), stop));
+      sections.push_back(section(*datasets.back()));
     } catch (const Error& error) {
       if (verification == nullptr || error.kind() == ErrorKind::kInterrupted) throw;
       sections.emplace_back();
@@ -77,7 +77,7 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
     for (const ReportClass& one : sections.back().classes) images += one.tiles.size();
   }
   const bool printed =
-      write_output(file_, as_bytes(report_page(request_.path, sections, verification)), stop);
+      write_output(file_, as_bytes(report_page(request_.path, sections, verification)));
   if (damaged > 0) {
     fmt::print(stderr,
                "packhorse: error: {} of {} could not be shown\n  where: {}\n"
@@ -102,18 +102,17 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
   return code;
 }
 
-ReportSection ReportAction::section(const PackedDataset& dataset,
-                                    const std::stop_token& stop) const {
+ReportSection ReportAction::section(const PackedDataset& dataset) const {
   ReportSection section;
   section.dataset = &dataset;
   section.summary = summarise(dataset);
-  section.objects = count_objects(dataset, {.images = kObjectsGlance, .jobs = request_.jobs}, stop);
+  section.objects = count_objects(dataset, {.images = kObjectsGlance, .jobs = request_.jobs});
   if (classes_ == 0) return section;
   std::vector<std::size_t> samples(dataset.size());
   std::iota(samples.begin(), samples.end(), std::size_t{0});
   for (ClassPicks& picks : spread(picks_by_class(dataset, samples, images_, kSeed), classes_)) {
     std::vector<Tile> tiles =
-        make_tiles(dataset, picks.picks, section.objects ? kLargeSide : kTileSide, request_, stop);
+        make_tiles(dataset, picks.picks, section.objects ? kLargeSide : kTileSide, request_);
     section.classes.push_back({std::move(picks), std::move(tiles)});
   }
   return section;

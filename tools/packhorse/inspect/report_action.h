@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,11 +20,11 @@ class ReportAction {
   /// With a `verification`, the page shows its findings, a dataset that cannot be opened is noted
   /// there rather than an error, and --json output is left to the caller that verified. Returns
   /// kDamage when an image could not be shown.
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop,
+  int run(const std::vector<std::filesystem::path>& paths,
           const VerifyReport* verification = nullptr) const;
 
  private:
-  ReportSection section(const PackedDataset& dataset, const std::stop_token& stop) const;
+  ReportSection section(const PackedDataset& dataset) const;
 
   const Request& request_;
   std::string file_;

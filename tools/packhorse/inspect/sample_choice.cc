@@ -3,26 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <string_view>
 
+#include "base/text.h"
 #include "dataset/shard_index.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::inspect {
-
-namespace {
-
-std::optional<std::size_t> number_in(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 void SampleChoice::setup(CLI::App& app) {
   app.add_option("--class", classes_,
@@ -60,13 +49,11 @@ std::vector<std::size_t> SampleChoice::numbers(const PackedDataset& dataset) con
     std::iota(chosen.begin(), chosen.end(), std::size_t{0});
     return chosen;
   }
-  for (std::size_t at = 0; at <= samples_.size();) {
-    const std::size_t comma = std::min(samples_.find(',', at), samples_.size());
-    const std::string_view part = std::string_view(samples_).substr(at, comma - at);
+  for (const std::string_view part : split_text(samples_, ',')) {
     const std::size_t dash = part.find('-');
-    const std::optional<std::size_t> first = number_in(part.substr(0, dash));
+    const std::optional<std::size_t> first = parse_number<std::size_t>(part.substr(0, dash));
     const std::optional<std::size_t> last =
-        dash == std::string_view::npos ? first : number_in(part.substr(dash + 1));
+        dash == std::string_view::npos ? first : parse_number<std::size_t>(part.substr(dash + 1));
     if (!first || !last || *first > *last) {
       throw Error(ErrorKind::kUsage,
                   fmt::format("'{}' is neither a sample number nor a range", part), {},
@@ -78,7 +65,6 @@ std::vector<std::size_t> SampleChoice::numbers(const PackedDataset& dataset) con
                   dataset.path(), "`packhorse inspect --list` shows all of them");
     }
     for (std::size_t sample = *first; sample <= *last; ++sample) chosen.push_back(sample);
-    at = comma + 1;
   }
   return chosen;
 }
@@ -91,9 +77,9 @@ std::vector<char> SampleChoice::labels(const PackedDataset& dataset) const {
 
 std::size_t find_class(const PackedDataset& dataset, const std::string& name) {
   const std::vector<std::string>& classes = dataset.classes();
-  const auto found = std::find(classes.begin(), classes.end(), name);
+  const auto found = std::ranges::find(classes, name);
   if (found != classes.end()) return static_cast<std::size_t>(found - classes.begin());
-  const std::optional<std::size_t> label = number_in(name);
+  const std::optional<std::size_t> label = parse_number<std::size_t>(name);
   if (label && *label < classes.size()) return *label;
   throw Error(ErrorKind::kNotFound, "there is no class '" + name + "'", dataset.path(),
               "classes.txt in the dataset lists the names");

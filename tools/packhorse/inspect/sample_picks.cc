@@ -13,7 +13,7 @@ std::vector<std::size_t> random_picks(const std::vector<std::size_t>& samples, s
   const Permutation order(samples.size(), mix64(seed));
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < count; ++i) places.push_back(order(i));
-  std::sort(places.begin(), places.end());
+  std::ranges::sort(places);
   for (std::size_t& place : places) place = samples[place];
   return places;
 }

@@ -31,10 +31,9 @@ std::optional<std::size_t> caption_field(const PackedDataset& dataset) {
   const std::vector<std::string>& fields = dataset.fields();
   const std::vector<TargetRecord>& targets = dataset.manifest().targets;
   for (const char* const name : {"caption", "txt"}) {
-    const auto field = std::find(fields.begin(), fields.end(), name);
-    const bool of_another = std::any_of(targets.begin(), targets.end(), [&](const auto& target) {
-      return target.text == name || target.name == name;
-    });
+    const auto field = std::ranges::find(fields, name);
+    const bool of_another = std::ranges::any_of(
+        targets, [&](const auto& target) { return target.text == name || target.name == name; });
     if (field != fields.end() && !of_another)
       return static_cast<std::size_t>(field - fields.begin());
   }
@@ -76,7 +75,7 @@ std::string classes_in(Bytes bytes, const std::vector<std::string>& names) {
 std::optional<FieldTarget> find_target(const PackedDataset& dataset, std::string_view kind) {
   const std::vector<std::string>& fields = dataset.fields();
   for (const TargetRecord& target : dataset.manifest().targets) {
-    const auto field = std::find(fields.begin(), fields.end(), target.name);
+    const auto field = std::ranges::find(fields, target.name);
     if (target.kind == kind && field != fields.end())
       return FieldTarget{target, static_cast<std::size_t>(field - fields.begin())};
   }

@@ -81,8 +81,7 @@ void SheetAction::setup(CLI::App& app) {
       ->group(kGroup);
 }
 
-int SheetAction::run(const std::vector<std::filesystem::path>& paths,
-                     const std::stop_token& stop) const {
+int SheetAction::run(const std::vector<std::filesystem::path>& paths) const {
   check_output(file_);
   if (paths.size() != 1) {
     throw Error(ErrorKind::kUsage, "--sheet needs one dataset, but there are several here",
@@ -91,16 +90,14 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
   const PackedDataset dataset(paths.front());
   const std::vector<std::size_t> samples = picked(dataset);
   const SheetLayout layout = this->layout(dataset, samples.size());
-  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_, stop);
+  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_);
   const cv::Mat sheet = draw_sheet(layout, tiles, dataset.classes());
-  const bool printed =
-      write_output(file_,
-                   encoded(sheet, layout.object_classes.empty() ? Chroma::kHalved : Chroma::kFull,
-                           drawing::extension_of(file_)),
-                   stop);
+  const bool printed = write_output(
+      file_, encoded(sheet, layout.object_classes.empty() ? Chroma::kHalved : Chroma::kFull,
+                     drawing::extension_of(file_)));
   report(dataset, tiles, layout, sheet.size(), printed);
   const auto damaged = [](const Tile& tile) { return !tile.damage.empty(); };
-  return std::any_of(tiles.begin(), tiles.end(), damaged) ? program::kDamage : program::kDone;
+  return std::ranges::any_of(tiles, damaged) ? program::kDamage : program::kDone;
 }
 
 std::vector<std::size_t> SheetAction::picked(const PackedDataset& dataset) const {

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,7 @@ class SheetAction {
   /// Returns kDamage when an image could not be shown; the sheet is written all the same. Throws
   /// Error(kUsage) for several datasets or a sheet that is too large, and as SampleChoice::choose()
   /// does.
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
+  int run(const std::vector<std::filesystem::path>& paths) const;
 
  private:
   std::vector<std::size_t> picked(const PackedDataset& dataset) const;

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "base/output_file.h"
+#include "base/text.h"
 #include "common/outputs.h"
 #include "common/terminal.h"
 #include "dataset/shard_index.h"
@@ -41,8 +41,7 @@ void ShowAction::setup(CLI::App& app) {
       ->excludes(field);
 }
 
-int ShowAction::run(const std::vector<std::filesystem::path>& paths,
-                    const std::stop_token& stop) const {
+int ShowAction::run(const std::vector<std::filesystem::path>& paths) const {
   if (paths.size() != 1) {
     throw Error(ErrorKind::kUsage, "--show needs one dataset, but there are several here",
                 request_.path, "give one of the splits, e.g. " + paths.front().string());
@@ -54,7 +53,7 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths,
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return program::kDone;
   }
-  if (!output_.empty() && write_output(output_, bytes, stop)) return program::kDone;
+  if (!output_.empty() && write_output(output_, bytes)) return program::kDone;
   fmt::print("{}", request_.json ? exact_json_text(sample_json(dataset, sample))
                                  : sample_line(dataset, sample));
   return program::kDone;
@@ -63,13 +62,10 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths,
 /// Finds a sample by number, by path (which has a dot or a slash in it), or by key. Keys begin with
 /// a zero or are long, so a short number is a sample number.
 std::size_t ShowAction::find(const PackedDataset& dataset) const {
-  std::size_t number = 0;
-  const auto [end, code] = std::from_chars(show_.data(), show_.data() + show_.size(), number);
-  const bool is_number = code == std::errc() && end == show_.data() + show_.size();
-  if (is_number && show_.size() < 9) {
-    if (number < dataset.size()) return number;
+  if (const auto number = parse_number<std::size_t>(show_); number && show_.size() < 9) {
+    if (*number < dataset.size()) return *number;
     throw Error(ErrorKind::kNotFound,
-                fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
+                fmt::format("there is no sample {}: the last is {}", *number, dataset.size() - 1),
                 dataset.path(), "`packhorse inspect --list` shows all of them");
   }
   if (show_.find_first_of("./") != std::string::npos) {
@@ -105,7 +101,7 @@ std::vector<std::byte> ShowAction::bytes_of(const PackedDataset& dataset,
   std::vector<std::byte> bytes;
   if (!field_.empty()) {
     const std::vector<std::string>& fields = dataset.fields();
-    const auto found = std::find(fields.begin(), fields.end(), field_);
+    const auto found = std::ranges::find(fields, field_);
     if (found == fields.end() ||
         !dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes)) {
       throw Error(ErrorKind::kNotFound, "the sample has no field '" + field_ + "'", dataset.path(),

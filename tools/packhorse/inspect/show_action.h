@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,7 @@ class ShowAction {
   bool wanted() const { return !show_.empty(); }
   bool decodes() const { return draw_; }
   /// Throws Error(kUsage) for several datasets, Error(kNotFound | kCorrupt | kIo).
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
+  int run(const std::vector<std::filesystem::path>& paths) const;
 
  private:
   std::size_t find(const PackedDataset& dataset) const;

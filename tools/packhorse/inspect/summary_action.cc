@@ -21,8 +21,7 @@ void say_damaged(const PackedDataset& dataset, std::uint64_t images) {
 
 }  // namespace
 
-int SummaryAction::run(const std::vector<std::filesystem::path>& paths,
-                       const std::stop_token& stop) const {
+int SummaryAction::run(const std::vector<std::filesystem::path>& paths) const {
   const program::Style style = program::stdout_style();
   std::vector<ReportJson> reports;
   int code = program::kDone;
@@ -30,7 +29,7 @@ int SummaryAction::run(const std::vector<std::filesystem::path>& paths,
     const PackedDataset dataset(path);
     const Summary summary = summarise(dataset);
     const std::optional<ObjectStats> objects =
-        count_objects(dataset, {.images = kObjectsGlance, .jobs = request_.jobs}, stop);
+        count_objects(dataset, {.images = kObjectsGlance, .jobs = request_.jobs});
     if (objects && objects->damaged > 0) {
       say_damaged(dataset, objects->damaged);
       code = program::kDamage;

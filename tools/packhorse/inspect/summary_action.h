@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <stop_token>
 #include <vector>
 
 #include "shared/request.h"
@@ -12,7 +11,7 @@ namespace packhorse::inspect {
 class SummaryAction {
  public:
   explicit SummaryAction(const Request& request) : request_(request) {}
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
+  int run(const std::vector<std::filesystem::path>& paths) const;
 
  private:
   const Request& request_;

@@ -4,14 +4,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <limits>
-#include <mutex>
 #include <opencv2/imgproc.hpp>
 #include <optional>
 #include <set>
-#include <thread>
 
+#include "base/parallel.h"
 #include "base/resources.h"
 #include "base/stop.h"
 #include "codecs/band_rows.h"
@@ -180,32 +178,17 @@ std::string bands_text(const std::vector<int>& bands) {
 }
 
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
-                             int side, const Request& request, const std::stop_token& stop) {
+                             int side, const Request& request) {
   std::vector<Tile> tiles(samples.size());
   std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    const StopScope scope(stop);
-    try {
-      TileMaker maker(dataset, side, request.limits);
-      for (std::size_t i = next++; i < samples.size() && !stop.stop_requested(); i = next++)
-        tiles[i] = maker.make_or_say_why_not(samples[i]);
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next = samples.size();
+  const int jobs = request.jobs > 0 ? request.jobs : available_cpus();
+  run_parallel(jobs, std::min(static_cast<std::size_t>(jobs), samples.size()), [&](std::size_t) {
+    TileMaker maker(dataset, side, request.limits);
+    for (std::size_t i = next++; i < samples.size(); i = next++) {
+      obey_stop();
+      tiles[i] = maker.make_or_say_why_not(samples[i]);
     }
-  };
-  {
-    const auto threads =
-        static_cast<std::size_t>(request.jobs > 0 ? request.jobs : available_cpus());
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(threads, samples.size()); ++i) others.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
-  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "interrupted");
+  });
   return tiles;
 }
 

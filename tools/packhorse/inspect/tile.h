@@ -4,7 +4,6 @@
 #include <opencv2/core.hpp>
 #include <set>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -39,7 +38,7 @@ std::string bands_text(const std::vector<int>& bands);
 /// Tile::damage reports damage, also of objects and captions. Uses the threads and limits of
 /// `request`. Throws Error(kInterrupted | kIo).
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
-                             int side, const Request& request, const std::stop_token& stop);
+                             int side, const Request& request);
 
 /// The picture of a sample at its full size. Throws Error(kCorrupt | kUnsupported | kIo).
 Tile make_picture(const PackedDataset& dataset, std::size_t sample, const ImageLimits& limits);

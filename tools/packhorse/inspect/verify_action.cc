@@ -61,18 +61,17 @@ VerifyOptions VerifyAction::read_options() {
   return options;
 }
 
-AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
-                                    const std::stop_token& stop) const {
+AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths) const {
   Progress progress;
   const program::ProgressLine line(progress, "comparing", request_.quiet);
-  return compare_or_say_why_not(paths, source_, packed_, &progress, stop);
+  return compare_or_say_why_not(paths, source_, packed_, &progress);
 }
 
-int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) {
+int VerifyAction::run(const std::vector<fs::path>& paths) {
   const VerifyOptions options = read_options();
-  report_ = verify_with_progress(request_, paths, options, stop);
+  report_ = verify_with_progress(request_, paths, options);
   std::optional<AgainstReport> compared;
-  if (!source_.empty()) compared = compare(paths, stop);
+  if (!source_.empty()) compared = compare(paths);
   const int code = print_outcome(request_, {report_, nullptr, compared ? &*compared : nullptr});
   if (compared)
     report_.findings.insert(report_.findings.end(), compared->findings.begin(),

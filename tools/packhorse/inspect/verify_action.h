@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,14 +29,13 @@ class VerifyAction {
   }
   bool decodes() const { return decode_ || !source_.empty(); }
   /// Prints what was found, and returns the exit code.
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop);
+  int run(const std::vector<std::filesystem::path>& paths);
   /// What was verified, with the findings of the comparison. Call it after run().
   const VerifyReport& report() const { return report_; }
 
  private:
   VerifyOptions read_options();
-  AgainstReport compare(const std::vector<std::filesystem::path>& paths,
-                        const std::stop_token& stop) const;
+  AgainstReport compare(const std::vector<std::filesystem::path>& paths) const;
 
   const Request& request_;
   std::string level_, part_, source_;

@@ -94,9 +94,8 @@ std::string splits_text(const PackReport& report) {
 std::string objects_text(const PackPreview::Targets& targets) {
   std::vector<std::size_t> order(targets.classes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return targets.objects[a] > targets.objects[b];
-  });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return targets.objects[a] > targets.objects[b]; });
   std::string text;
   for (std::size_t i = 0; i < order.size() && i < kNames; ++i)
     text += fmt::format("{}{} {}", i == 0 ? "  " : ", ",

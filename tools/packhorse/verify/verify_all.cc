@@ -12,10 +12,10 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 VerifyReport verify_with_progress(const Request& request, const std::vector<fs::path>& paths,
-                                  const VerifyOptions& options, const std::stop_token& stop) {
+                                  const VerifyOptions& options) {
   Progress progress;
   const program::ProgressLine line(progress, "verifying", request.quiet);
-  return verify_all(request.path, paths, options, &progress, stop);
+  return verify_all(request.path, paths, options, &progress);
 }
 
 int print_outcome(const Request& request, const VerifyOutcome& outcome) {

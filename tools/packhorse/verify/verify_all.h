@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,7 @@ std::string notes_in_words(const VerifyOutcome& outcome);
 /// notes begin with the split.
 VerifyReport verify_with_progress(const Request& request,
                                   const std::vector<std::filesystem::path>& paths,
-                                  const VerifyOptions& options, const std::stop_token& stop);
+                                  const VerifyOptions& options);
 
 /// Prints the outcome and, when not all is well, what to do next; returns the exit code.
 int print_outcome(const Request& request, const VerifyOutcome& outcome);

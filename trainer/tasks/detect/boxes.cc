@@ -48,8 +48,7 @@ at::Tensor suppress_overlaps(const at::Tensor& corners, const at::Tensor& scores
     if (static_cast<std::int64_t>(kept.size()) >= most) break;
     const std::int64_t i = order.const_data_ptr<std::int64_t>()[place];
     std::vector<std::int64_t>& rivals = kept_of[label[i]];
-    if (std::any_of(rivals.begin(), rivals.end(),
-                    [&](std::int64_t j) { return overlap(j, i) > threshold; }))
+    if (std::ranges::any_of(rivals, [&](std::int64_t j) { return overlap(j, i) > threshold; }))
       continue;
     rivals.push_back(i);
     kept.push_back(i);

@@ -69,8 +69,8 @@ TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
 /// say nothing: what becomes of them is for the reader to decide.
 bool may_have_masks(const reader::Dataset& dataset) {
   const std::vector<std::string>& fields = dataset.fields();
-  const auto field = static_cast<std::size_t>(
-      std::find(fields.begin(), fields.end(), objects_of(dataset).name) - fields.begin());
+  const auto field = static_cast<std::size_t>(std::ranges::find(fields, objects_of(dataset).name) -
+                                              fields.begin());
   std::vector<std::byte> bytes;
   const std::size_t asked = std::min(dataset.size(), kMostAsked);
   std::size_t damaged = 0;

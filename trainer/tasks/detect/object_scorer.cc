@@ -164,7 +164,7 @@ class ObjectTeller final : public Scorer {
 const TargetRecord& objects_of(const reader::Dataset& dataset) {
   for (const TargetRecord& target : dataset.targets())
     if (target.kind == kObjectsTarget) return target;
-  throw Error(ErrorKind::kUsage, "the dataset says nothing of objects in its pictures", {},
+  throw Error(ErrorKind::kUsage, "the dataset has no objects", {},
               "pack it with its annotations: `pack(targets=...)` (docs/annotations.md)");
 }
 

@@ -26,9 +26,9 @@ std::optional<double> LabelScores::average_precision(std::size_t label) const {
   for (std::size_t i = label; i < truth_.size(); i += classes_)
     all.emplace_back(scores_[i], truth_[i]);
   const auto wanted = static_cast<double>(
-      std::count_if(all.begin(), all.end(), [](const auto& one) { return one.second != 0; }));
+      std::ranges::count_if(all, [](const auto& one) { return one.second != 0; }));
   if (wanted == 0) return std::nullopt;
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
   double area = 0, found = 0;
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin;  // equal scores come together

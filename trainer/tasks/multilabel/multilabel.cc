@@ -36,8 +36,7 @@ at::Tensor wanted_of(const DeviceBatch& batch, std::int64_t classes) {
   const ClassSet& all = targets.classes;
   const bool scored = !all.scores.empty();
   if ((scored && all.scores.size() != all.labels.size()) ||
-      std::any_of(all.scores.begin(), all.scores.end(),
-                  [](float score) { return !(score >= 0 && score <= 1); }))
+      std::ranges::any_of(all.scores, [](float score) { return !(score >= 0 && score <= 1); }))
     throw Error(
         ErrorKind::kUsage,
         "the scores of the pictures' classes are not 0 to 1, or only some pictures have them", {},

@@ -107,6 +107,8 @@ struct TargetOptions {
   /// "voc", "labelme:FOLDER" and so on, which may be given several times for several splits;
   /// "classes:FILE:COLUMN", "caption:FIELD", "caption:FILE" and "mask:FIELD". Throws Error(kUsage).
   void add(const std::string& text);
+  /// The options that name the same files, each with what they mean: "FILE:CHOICE".
+  std::string with_choice(std::string_view choice) const;
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;
 

@@ -47,7 +47,7 @@ struct ReasonRow {
   std::string_view text;     ///< the words, where nothing more is known
 };
 
-/// All reasons, in the order of the enum; docs/packing.md has the same table.
+/// All reasons, in the order of the enum; docs/reference/codes.md lists them, too.
 inline constexpr std::array kReasons = {
     ReasonRow{Reason::kNone, "", "", ""},
     ReasonRow{Reason::kEmptyFile, "empty-file", "PH101", "empty file"},

@@ -18,7 +18,7 @@
 ///
 /// Takes 8-bit Huffman-coded pictures, baseline and extended ones of one scan and progressive ones
 /// that are complete: grey, and YCbCr at 4:4:4, 4:2:2, 4:4:0 and 4:2:0, with and without restart
-/// markers. docs/jpeg.md has the whole list.
+/// markers. docs/design.md has the whole list.
 namespace packhorse::jpeg {
 
 /// Why a picture was not decoded.

@@ -16,6 +16,9 @@ struct LabelOptions {
   /// The columns of the labels files, by their names in the header, or by their numbers, counted
   /// from 1, where there is none. Empty: found by the usual names.
   std::string path_column = {}, label_column = {};
+  /// The column of the labels files that has each image's split. Empty: the one called "split", if
+  /// there is one. "none": no column.
+  std::string split_column = {};
   /// A file of lines `ID NAME`: the classes of the labels in the labels files. Empty: labels are
   /// class names, or places among the classes.
   std::filesystem::path ids = {};

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -54,7 +53,6 @@ struct ListOptions {
   std::filesystem::path scratch = {};
   /// What the entries may take; null: as much memory as they need.
   std::shared_ptr<EntryMemory> memory = {};
-  std::stop_token stop = {};  ///< ends what takes long: an archive that comes from a URL
 };
 
 }  // namespace packhorse

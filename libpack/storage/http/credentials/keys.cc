@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/paths.h"
 #include "base/printable.h"
 #include "packhorse/base/error.h"
 #include "storage/http/credentials/sources.h"
@@ -177,14 +178,9 @@ constexpr const char* kPrinted = "what the profile's credential_process printed"
 std::string program_path(const Surroundings& around, const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const std::string path = variable_of(around, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const std::string folder = path.substr(begin, end - begin);
-    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    std::error_code code;
-    if (std::filesystem::is_regular_file(candidate, code) && ::access(candidate.c_str(), X_OK) == 0)
-      return candidate;
-    begin = end + 1;
+  for (const std::string_view folder : split_text(path, ':')) {
+    std::string candidate = std::string(folder.empty() ? "." : folder) + "/" + name;
+    if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   throw Error(ErrorKind::kUsage, "the program of the profile's credential_process is not in PATH",
               name, "install it, or write its whole path");

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 #include "storage/http/credentials.h"
@@ -119,7 +119,7 @@ class IniReader {
  public:
   void take(std::string_view line) {
     ++number_;
-    if (std::any_of(line.begin(), line.end(), [](unsigned char c) {
+    if (std::ranges::any_of(line, [](unsigned char c) {
           return (c < 0x20 && c != '\t' && c != '\r') || c == 0x7f;
         }))
       refuse_line(number_, "has control characters");
@@ -189,11 +189,7 @@ IniFile parse_ini(std::string_view text) {
     throw Error(ErrorKind::kUsage, "the file has more than 1 MiB", {}, "check whether it is it");
   text = without_byte_order_mark(text);
   IniReader reader;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    reader.take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty()) reader.take(take_part(text, '\n'));
   return reader.finish();
 }
 
@@ -219,7 +215,7 @@ std::string of_profile(const char* setting, const Profile& profile) {
 bool is_region(std::string_view text) {
   constexpr std::size_t kMost = 63;
   return !text.empty() && text.size() <= kMost && text.front() != '-' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+         std::ranges::all_of(text, [](unsigned char c) {
            return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
          });
 }

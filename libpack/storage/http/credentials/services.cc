@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <pugixml.hpp>
 
-#include "base/ascii.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "dataset/url.h"
 #include "packhorse/base/error.h"
 #include "storage/http/client.h"
@@ -224,7 +224,7 @@ std::string error_code(const pugi::xml_document& document) {
   constexpr std::size_t kMost = 64;
   const std::string code =
       document.child("ErrorResponse").child("Error").child("Code").text().get();
-  const bool word = code.size() <= kMost && std::all_of(code.begin(), code.end(), [](char c) {
+  const bool word = code.size() <= kMost && std::ranges::all_of(code, [](char c) {
                       return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.';
                     });
   return word ? code : std::string();

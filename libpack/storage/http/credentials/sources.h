@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "storage/http/credentials.h"
 
 namespace packhorse {
@@ -51,13 +52,6 @@ std::string aws_endpoint(const std::string& service, const std::string& region);
 // Small things that the sources of credentials share.
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-/// Without white space at its ends.
-inline std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 /// Whether it is printable ASCII, with or without spaces inside: what may stand in a header.
 inline bool is_header_text(std::string_view text, bool spaces) {

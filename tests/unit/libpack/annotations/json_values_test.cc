@@ -54,15 +54,15 @@ TEST_CASE("json values: what is of another kind is said") {
     }
     return {};
   };
-  CHECK(why([] { numbers_of("[1,\"2\"]", "box"); }) == "its box is no list of numbers");
-  CHECK(why([] { numbers_of("[[1]]", "box"); }) == "its box is no list of numbers");
-  CHECK(why([] { numbers_of("12", "box"); }) == "its box is no list");
-  CHECK(why([] { number_of("true", "area"); }) == "its area is no number");
+  CHECK(why([] { numbers_of("[1,\"2\"]", "box"); }) == "its box is not a list of numbers");
+  CHECK(why([] { numbers_of("[[1]]", "box"); }) == "its box is not a list of numbers");
+  CHECK(why([] { numbers_of("12", "box"); }) == "its box is not a list");
+  CHECK(why([] { number_of("true", "area"); }) == "its area is not a number");
   CHECK(why([] { whole_of("1.5", "width"); }) ==
-        "its width is no whole number, or too large a one");
+        "its width is not a whole number, or too large a one");
   CHECK(why([] { text_of(R"({"name":null})", "name"); }) == "it has no name");
-  CHECK(why([] { text_of(R"({"name":3})", "name"); }) == "its name is no text");
-  CHECK(why([] { value_of("[]", "name"); }) == "it is no JSON object");
+  CHECK(why([] { text_of(R"({"name":3})", "name"); }) == "its name is not a text");
+  CHECK(why([] { value_of("[]", "name"); }) == "it is not a JSON object");
   CHECK(whole_of("40.0", "width") == 40);
   CHECK(numbers_of("[]", "box").empty());
 }

@@ -83,10 +83,33 @@ TEST_CASE("label names: digits of one length with leading zeros are names, in th
   CHECK(refusal("a 007\nb 1\n").find("'007'") != std::string::npos);
 }
 
-TEST_CASE("label names: integers of which most do not occur are told") {
+TEST_CASE("label names: integers that do not all occur are told") {
   CHECK(labels("a 90209\nb 3\n").note().find("90210 classes, of which 2 occur") !=
         std::string::npos);
-  CHECK(labels("a 1\nb 3\n").note().find("occur") == std::string::npos);
+  CHECK(labels("a 1\nb 2\n").note().find("3 classes, of which 2 occur") != std::string::npos);
+  CHECK(labels("a 1\nb 0\n").note().find("occur") == std::string::npos);
+}
+
+TEST_CASE("label names: a cell without a value is no class unless the class list has it") {
+  for (const char* none : {"NaN", "nan", "None", "NULL", "N/A", "<NA>"}) {
+    const std::string text = std::string("a.jpg,cat\nb.jpg,") + none + "\n";
+    CHECK(refusal(text) == "the label '" + std::string(none) +
+                               "' in line 2 may be a class, or say that there is no label");
+    CHECK(label(labels(text, {none, "cat"}), "b.jpg") == 0);
+  }
+  CHECK(labels("a.jpg,nano\nb.jpg,nonesuch\n").classes() == Names{"nano", "nonesuch"});
+}
+
+TEST_CASE("label names: a list of other labels is no class unless the class list has it") {
+  for (const char* list : {"cat|dog", "cat;dog", "cat, dog", "dog|cow|cat"}) {
+    const std::string text = std::string("a.jpg\t") + list + "\nb.jpg\tcat\n";
+    CHECK(refusal(text) == "the label '" + std::string(list) +
+                               "' in line 1 may be one class, or several: 'cat' in line 2 is a "
+                               "label, too");
+    CHECK(label(labels(text, {"cat", list}), "a.jpg") == 1);
+  }
+  CHECK(labels("a.jpg\tcrane, bird\nb.jpg\tcrane, machine\n").classes() ==
+        Names{"crane, bird", "crane, machine"});
 }
 
 TEST_CASE("label names: a class name is UTF-8, without control characters") {
@@ -172,7 +195,7 @@ TEST_CASE("label file: semicolons separate, and quotes hold anything, also behin
   CHECK(file.classes() == Names{"a;b", "c"});
   CHECK(file.note() ==
         "labels file 'labels.txt': semicolons, a header, 3 columns: the path is 'Filename', the "
-        "label is 'Class'");
+        "label is 'Class'; not used: 'Width'");
   CHECK(labels("1.png, \"cat\"\n2.png, \"dog\"\n").classes() == Names{"cat", "dog"});
   CHECK(labels("1.png \"gold fish\"\n\"2 3.png\" dog\n").classes() == Names{"dog", "gold fish"});
   CHECK(label(labels("1.png \"gold fish\"\n\"2 3.png\" dog\n"), "2 3.png") == 0);

@@ -302,13 +302,13 @@ TEST_CASE(
                      wds,     false,   directory / "data", directory / "receipts",
                      3,       nullptr};
   Progress progress;
-  const ShardOutcome first = pack_shard(job, 0, progress, {});
+  const ShardOutcome first = pack_shard(job, 0, progress);
   CHECK(first.record.samples == 4);
   REQUIRE(first.rejects.size() == 2);
   CHECK(first.rejects[0].path == "c0/0001.pgm");
   CHECK(first.rejects[1].path == "c0/0002.pgm");
   put(directory / "source/c0/0002.pgm", changed);
-  const ShardOutcome second = pack_shard(job, 0, progress, {});
+  const ShardOutcome second = pack_shard(job, 0, progress);
   CHECK_FALSE(second.kept);
   CHECK(second.record.samples == 5);
 }
@@ -329,7 +329,7 @@ TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is
   const ShardJob job{source,           listing,          split, plan,   wds, false,
                      directory.path(), directory.path(), 2,     nullptr};
   Progress progress;
-  CHECK_THROWS_AS(pack_shard(job, 0, progress, {}), std::bad_alloc);
+  CHECK_THROWS_AS(pack_shard(job, 0, progress), std::bad_alloc);
   CHECK(fs::is_empty(directory.path()));
 }
 

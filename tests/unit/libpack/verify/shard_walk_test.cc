@@ -286,7 +286,7 @@ TEST_CASE("verify walk: what the system refuses to read is no damage of an image
   for (const char* const unreadable : {"/proc/self/mem", "/nowhere/at/all"}) {
     task.data = unreadable;
     std::atomic<std::int64_t> row{-1};
-    walk(task, row, [&](const WalkFinding& finding) { found.push_back(finding); }, {});
+    walk(task, row, [&](const WalkFinding& finding) { found.push_back(finding); });
   }
   REQUIRE(found.size() == 2);
   CHECK(found[0].kind == FindingKind::kRead);

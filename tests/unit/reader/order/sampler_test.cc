@@ -413,7 +413,8 @@ TEST_CASE("sampler: what makes no sense is refused by name") {
   CHECK(refusal(long_tail(), {.by = By::kClasses, .weights = of({1, 1, 1, 1, 1, 1})}) ==
         "the class 'class 5' has a weight and no samples");
   CHECK(refusal(two, {.by = By::kMembers}) == "one dataset has no members to weigh");
-  CHECK(refusal(two, {.by = By::kField, .field = "score"}) == "weights are in no field 'score'");
+  CHECK(refusal(two, {.by = By::kField, .field = "score"}) ==
+        "there is no field 'score' with weights");
   CHECK(refusal(two, {.replacement = true}) ==
         "`replacement=` is about weights of classes or samples");
   CHECK(refusal(two, {.until = Sampling::Until::kAll}) == "`until=` is about several datasets");
@@ -454,7 +455,7 @@ TEST_CASE("sampler: weights in a field are numbers as text") {
   for (const Draw& draw : draws_of(dataset, sampling)) ++counts[draw.sample];
   CHECK(chi2(counts, {0, 2.5, 10, .5}) < chi2_limit(4));
   dataset.texts[2] = "high";
-  CHECK(refusal(dataset, sampling) == "memory sample 2: its field of weights is no number");
+  CHECK(refusal(dataset, sampling) == "memory sample 2: its field of weights is not a number");
   dataset.texts[2] = "";
   CHECK(refusal(dataset, sampling) == "memory sample 2: it has no field 'score' with its weight");
 }

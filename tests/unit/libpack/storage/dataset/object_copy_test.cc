@@ -59,7 +59,7 @@ TEST_CASE(
   const auto take = [&](Bytes) {
     if (++taken == 2) throw std::runtime_error("the disk is full");
   };
-  CHECK_THROWS_WITH(copy_object(store, "x", *into, nullptr, take, {}), "the disk is full");
+  CHECK_THROWS_WITH(copy_object(store, "x", *into, nullptr, take), "the disk is full");
   CHECK(store.started > 2);
   CHECK(store.answered == store.started);
   into.reset();  // under AddressSanitizer a late answer would be seen
@@ -80,8 +80,7 @@ TEST_CASE("object copy: all pieces come, in order, each when there is room for i
       [&](Bytes piece) {
         CHECK(piece.data() == into.data() + taken);
         taken += piece.size();
-      },
-      {});
+      });
   CHECK(taken == kCopied);
   CHECK(room == kCopied);
 }

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/stop.h"
 #include "storage/http/scripted_server.h"
 #include "storage/object_store.h"
 #include "support/support.h"
@@ -41,7 +42,8 @@ class Bucket {
     return open_store(parse_url("s3://bucket/data"), options);
   }
   bool write(const std::string& content, const std::stop_token& stop = {}) const {
-    return store()->write({"a", as_bytes(content), sha256(as_bytes(content))}, stop);
+    const StopScope scope(stop);
+    return store()->write({"a", as_bytes(content), sha256(as_bytes(content))});
   }
 
   std::map<std::string, std::string> objects, sums;
@@ -253,7 +255,7 @@ TEST_CASE("object upload: web servers cannot be written to") {
   const auto store = open_store(parse_url(server.url() + "/data"));
   CHECK(!store->can_write());
   CHECK(test::kind_of_error([&] {
-          store->write({"a", as_bytes(kSmall), sha256(as_bytes(kSmall))}, {});
+          store->write({"a", as_bytes(kSmall), sha256(as_bytes(kSmall))});
         }) == ErrorKind::kUnsupported);
   CHECK(server.count() == 0);
 }

@@ -9,8 +9,8 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/ascii.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "support/support.h"
 
 namespace packhorse::test {

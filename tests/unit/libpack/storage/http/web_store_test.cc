@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "base/stop.h"
 #include "storage/dataset/object_copy.h"
 #include "storage/http/scripted_server.h"
 #include "storage/http/url_command.h"
@@ -277,14 +278,14 @@ TEST_CASE("web store: a copy that is stopped waits for no answer, and later requ
     std::vector<std::byte> into(kContent.size());
     std::stop_source stop;
     auto copy = std::async(std::launch::async, [&] {
-      return test::kind_of_error(
-          [&] { copy_object(*store, "a", into, nullptr, nullptr, stop.get_token()); });
+      const StopScope scope(stop.get_token());
+      return test::kind_of_error([&] { copy_object(*store, "a", into, nullptr, nullptr); });
     });
     asked.get_future().wait();
     stop.request_stop();
     CHECK(copy.get() == ErrorKind::kInterrupted);
     stalls = false;
-    copy_object(*store, "a", into, nullptr, nullptr, {});
+    copy_object(*store, "a", into, nullptr, nullptr);
     CHECK(as_text(into) == kContent);
   }
 }

@@ -154,8 +154,8 @@ def test_what_is_learnt_with_packhorse_and_without_it_is_compared(study, cifar, 
     if study != "trainer":
         pytest.importorskip("timm")
     page = shutil.copy(ROOT / "docs/measured/accuracy.md", tmp_path / "page.md")
-    (new,), (old,) = written("accuracy", page, f"accuracy {study}", study, cifar, "--epochs", 1, "--repeats", 2)
-    assert new == old[: len(new)]
+    (new,), old = written("accuracy", page, f"accuracy {study}", study, cifar, "--epochs", 1, "--repeats", 2)
+    assert all(new == head[: len(new)] for head in old)  # it has none where nothing was measured
     assert re.search(r"^- .*standard error .*: (no measurable difference|\*\*A DIFFERENCE\*\*)$", page.read_text(), re.M)
 
 

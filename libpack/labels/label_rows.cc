@@ -142,8 +142,6 @@ bool LabelRows::next(LabelRow& out) {
   if (!started_) {
     started_ = true;
     if (!numbered()) choose_columns(cells_);
-    if (numbered() && asks_for_split())
-      refuse_split(row_.line, "is a label alone: the file has no column of splits");
     if (header_) header_cells_ = cells_;
     if (header_) return next(out);
   }

@@ -651,7 +651,6 @@ def test_splits_in_a_table_must_be_those_of_the_folders(tmp_path):
         ("cat,val", "cat,Train", "'train' and 'Train', which stand for one split"),
         ("cat,val", "cat,nan", "the column of the splits has 'nan', which is an empty cell"),
         ("cat,val", "cat,NONE", "the column of the splits has 'NONE', which is an empty cell"),
-        ("label,split", "Split,split", "line 1 of the labels file names the column 'split' twice"),
         ("d.jpg,cat", "e.jpg,cat", "the labels file has the split val, and no image that it names is there"),
         ("d.jpg,cat", "a.jpg,cat", "lines 2 and 5 of the labels file give 'a.jpg' different splits"),
         ("dog,test", "cow,test", "the split test has the class 'cow', which train lacks"),
@@ -720,4 +719,10 @@ def test_names_of_one_split_agree(tmp_path):
 def test_a_file_of_labels_alone_has_no_column_of_splits(tmp_path):
     source = source_of(tmp_path / "source", *(f"v{i}.jpg" for i in (1, 2)))
     table = put(tmp_path / "labels.txt", "cat\ndog\n")
-    assert "has no column of splits" in refusal(source, tmp_path / "out", "--labels", table, "--split-column", "3")
+    assert "line 1 of the labels file has no label" in refusal(source, tmp_path / "out", "--labels", table, "--split-column", "3")
+
+
+def test_two_columns_of_splits_are_refused(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    table = put(tmp_path / "table.csv", TABLE.replace("split", "split,Split").replace(".jpg,cat", ".jpg,cat,val").replace(".jpg,dog", ".jpg,dog,val"))
+    assert "names the column 'split' twice" in refusal(source, tmp_path / "out", "--labels", table)

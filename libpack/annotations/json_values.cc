@@ -79,7 +79,9 @@ std::string text_of(std::string_view object, const char* name) {
 }
 
 std::vector<std::string_view> list_of(std::string_view value, const char* name) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 28;
   if (!value.starts_with('[')) refuse_value(name, "not a list");
+  if (value.size() > kMostBytes) refuse_value(name, "larger than 256 MiB");
   std::vector<std::string_view> elements;
   for_each_element(value, [&](std::string_view element) { elements.push_back(element); });
   return elements;

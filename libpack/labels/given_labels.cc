@@ -137,7 +137,7 @@ class Giver {
       if (files_.back().labels.numbered() && !ids && integers) ask_for_ids(path);
     }
     for (const auto& [split, path] : given_.beside) {
-      files_.push_back({split, LabelFile(path, LabelColumns{"file_name", "label", ""}), true});
+      files_.push_back({split, LabelFile(path, LabelColumns{"file_name", "label"}), true});
       listing_.notes.push_back("the labels" + (split.empty() ? "" : " of the split " + split) +
                                " are those in '" + printable(path.native()) + "'");
     }
@@ -258,7 +258,8 @@ class Giver {
       listing_.splits.push_back({.split = name,
                                  .origin = whole.origin,
                                  .entries = EntryTable(whole.entries.memory()),
-                                 .target_head = whole.target_head});
+                                 .target_head = whole.target_head,
+                                 .by_table = true});
     std::vector<std::size_t> place_of;  // of the file's splits
     for (const std::string& name : file.labels.splits())
       place_of.push_back(
@@ -277,10 +278,10 @@ class Giver {
     return place;
   }
 
-  static void refuse_other_split(const File& file, const SplitListing& split) {
+  void refuse_other_split(const File& file, const SplitListing& split) const {
     for (std::size_t i = 0; i < split.entries.size(); ++i) {
       const std::string& other = file.labels.splits()[split_in(file, split, i)];
-      if (other == split.split) continue;
+      if (given_.meaning_of_split(other) == given_.meaning_of_split(split.split)) continue;
       throw Error(ErrorKind::kUsage,
                   "'" + printable(path_of(split, i)) + "' is in the split '" + split.split +
                       "', and the labels file says '" + other + "'",

@@ -26,6 +26,8 @@ struct GivenLabels {
   /// The other splits have the labels of their class folders, which are Listing::classes: labels
   /// given must be among these, too.
   bool some_by_folders = false;
+  /// Gives two names of one split the same text: "train" for "Training".
+  std::string (*meaning_of_split)(const std::string& name);
 };
 
 /// Gives all entries of the splits concerned their labels; those without one become rejects. Sets

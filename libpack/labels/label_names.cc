@@ -199,7 +199,7 @@ void LabelNames::refuse_missing() const {
                     " may be a class, or say that there is no label",
                 file_of(known),
                 "give the image a label, or take its line out; if it is a class, list all classes: "
-                "`classes=FILE`");
+                "`classes=FILE`, or `target_classes=FILE` for `targets=`");
   }
 }
 
@@ -221,7 +221,8 @@ void LabelNames::refuse_lists() const {
                   file_of(known),
                   "several classes of an image are targets: `targets=classes:" +
                       printable(file_of(known).native()) +
-                      "`; if it is one class, list all classes: `classes=FILE`");
+                      "`; if it is one class, list all classes: `classes=FILE`, or "
+                      "`target_classes=FILE` for `targets=`");
     }
   }
 }

@@ -68,10 +68,10 @@ bool is_json_name(const fs::path& path) {
 }
 
 /// What is called .json has an object a line, too, or is one value over all its lines.
-bool begins_with_object(int fd, const fs::path& path) {
+bool is_json_document(int fd, const fs::path& path) {
   Row row;
   std::vector<JsonMember> members;
-  return RowReader(fd, path, kLines).next(row) && json_members(row.cells[0], members).empty();
+  return RowReader(fd, path, kLines).next(row) && !json_members(row.cells[0], members).empty();
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ void LabelRows::refuse(std::uint64_t line, const std::string& what) const {
 LabelRows::Syntax LabelRows::find_syntax() {
   if (is_json_name(path_)) return Syntax::kJson;
   if (lower_case(path_.extension().string()) == ".json") {
-    if (begins_with_object(fd_.get(), path_)) return Syntax::kJson;
+    if (!is_json_document(fd_.get(), path_)) return Syntax::kJson;
     throw Error(ErrorKind::kUsage, "the labels file is a JSON document, and no table", path_,
                 "write a CSV file, or an object with path and label in each line");
   }
@@ -164,8 +164,7 @@ bool LabelRows::next(LabelRow& out) {
   if (columns_.one_line) out.label = in_one_line(std::move(out.label));
   if (out.path.empty() || (out.label.empty() && !columns_.several))
     refuse(row_.line, out.path.empty() ? "has no path" : "has no label");
-  if (split_at_) out.split = trimmed(cells_[*split_at_]);
-  if (split_at_ && out.split.empty()) refuse(row_.line, "has no split");
+  if (split_at_) take_split(cells_[*split_at_], out);
   if (prediction_) take_prediction(out);
   return true;
 }
@@ -381,12 +380,11 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
 
 void LabelRows::choose_split(const std::vector<std::string>& first) {
   if (columns_.split == LabelColumns::kNoSplits) return;
+  const auto is_split = [](const std::string& cell) { return lower_case(cell) == "split"; };
   if (!columns_.split.empty()) {
     split_at_ = column(first, columns_.split);
-  } else if (header_) {
-    const auto is_split = [](const std::string& cell) { return lower_case(cell) == "split"; };
-    const auto found = std::find_if(first.begin(), first.end(), is_split);
-    if (found != first.end()) split_at_ = static_cast<std::size_t>(found - first.begin());
+  } else if (header_ && std::ranges::any_of(first, is_split)) {
+    split_at_ = column(first, "split");
   }
   if (!split_at_ || (*split_at_ != path_at_ && *split_at_ != label_at_)) return;
   if (columns_.split.empty()) return split_at_.reset();
@@ -446,7 +444,22 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
   out.path = text(columns_.path, false, "path");
   out.label = trimmed(text(columns_.label, true, "label"));
   if (out.label.empty() && !columns_.several) refuse(row.line, "has no label");
-  if (split_at_) out.split = trimmed(text(columns_.split, false, "split"));
+  const auto is_split = [](const JsonMember& member) { return lower_case(member.name) == "split"; };
+  if (split_at_) return take_split(text(columns_.split, true, "split"), out);
+  if (columns_.split.empty() && std::ranges::any_of(members_, is_split))
+    refuse_split(row.line, "has a split, and the lines before it have none");
+}
+
+void LabelRows::take_split(std::string_view cell, LabelRow& out) const {
+  out.split = trimmed(cell);
+  if (out.split.empty()) refuse_split(out.line, "has no split");
+}
+
+void LabelRows::refuse_split(std::uint64_t line, const std::string& what) const {
+  throw Error(ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what,
+              path_,
+              "write the split of each image, or give `split_column=none`, which leaves out the "
+              "column");
 }
 
 bool has_label_columns(const fs::path& file, std::string_view path, std::string_view label) {

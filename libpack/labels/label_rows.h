@@ -78,13 +78,20 @@ class LabelRows {
   std::string unused_columns() const;
   bool looks_like_header(const std::vector<std::string>& first, std::size_t path,
                          std::size_t label) const;
-  bool by_name() const { return !columns_.path.empty() || !columns_.label.empty(); }
+  bool asks_for_split() const {
+    return !columns_.split.empty() && columns_.split != LabelColumns::kNoSplits;
+  }
+  bool by_name() const {
+    return !columns_.path.empty() || !columns_.label.empty() || asks_for_split();
+  }
   [[noreturn]] void ask_for_columns(const std::vector<std::string>& first) const;
   bool takes_all_others() const { return columns_.label == LabelColumns::kAllOthers; }
   void take_others(LabelRow& out) const;
   void take_members(const Row& row, LabelRow& out);
   void take_prediction(LabelRow& out) const;
+  void take_split(std::string_view cell, LabelRow& out) const;
   [[noreturn]] void refuse(std::uint64_t line, const std::string& what) const;
+  [[noreturn]] void refuse_split(std::uint64_t line, const std::string& what) const;
 
   std::filesystem::path path_;
   LabelColumns columns_;

@@ -28,8 +28,9 @@ struct SplitListing {
   std::vector<Reject> rejects = {};  ///< known before any byte is read
   std::vector<Skip> skips = {};
   std::string target_head = {};  ///< TargetRecord::head: splits have annotation files of their own
+  bool by_table = false;  ///< a table makes the split, not a folder: paths do not begin with it
   /// The prefix of its paths in reports: its folder in the source, or else its name.
-  const std::string& prefix() const { return origin.empty() ? split : origin; }
+  const std::string& prefix() const { return origin.empty() && !by_table ? split : origin; }
 };
 
 /// A reason to think that the folders of a source are not classes, or not the right ones.

@@ -179,7 +179,7 @@ bool is_split_name(std::string_view name) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   return !name.empty() && name.front() != '.' && name.size() <= 64 && name != kManifestName &&
-         name.find_first_not_of(kAllowed) == std::string_view::npos;
+         name != "README.md" && name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
 void sort_splits(std::vector<std::string>& names) {

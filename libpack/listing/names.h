@@ -86,7 +86,8 @@ std::optional<std::string> clean_path(std::string_view name);
 bool is_too_deep(std::string_view path);
 
 /// Whether a split may have this name. Splits become folders of the dataset: letters, digits, '.',
-/// '_' and '-', up to 64; not dataset.json, which makes a folder a dataset.
+/// '_' and '-', up to 64; not dataset.json, which makes a folder a dataset, nor README.md, its
+/// card.
 bool is_split_name(std::string_view name);
 /// train, val and test first, in this order, then the others in byte order.
 void sort_splits(std::vector<std::string>& names);

@@ -41,7 +41,7 @@ struct Work {
   bool kept(std::size_t i) const { return verdicts[i] == Verdict::kKept; }
   std::string full_path(std::size_t i) const {
     const std::string path = listing.entries.path_of(i);
-    return listing.split.empty() ? path : listing.split + "/" + path;
+    return listing.split.empty() || listing.by_table ? path : listing.split + "/" + path;
   }
 };
 
@@ -60,7 +60,8 @@ void apply_globs(Work& work, const SelectOptions& options) {
 /// What could not be packed is no loss where it is not wanted.
 void apply_globs(SplitListing& split, const SelectOptions& options) {
   std::erase_if(split.rejects, [&](const Reject& reject) {
-    const std::string path = split.split.empty() ? reject.path : split.split + "/" + reject.path;
+    const bool whole = split.split.empty() || split.by_table;
+    const std::string path = whole ? reject.path : split.split + "/" + reject.path;
     const bool out = matches_any(options.exclude, path);
     if (!out && (options.include.empty() || matches_any(options.include, path))) return false;
     split.skips.push_back({reject.path, kRules.at(static_cast<std::size_t>(
@@ -262,8 +263,10 @@ std::vector<std::string> notes_of(const Present& before, const Listing& listing,
 
 void refuse_second_split(const Listing& listing) {
   if (listing.splits.size() == 1 && listing.splits.front().split.empty()) return;
-  throw Error(ErrorKind::kUsage, "the source already has splits", {},
-              "leave out `split=`, or give one of its splits as the source");
+  throw Error(
+      ErrorKind::kUsage, "the source already has splits", {},
+      "leave out `split=`, or give one of its splits as the source; where `labels=` makes the "
+      "splits, `split_column=none` leaves them out");
 }
 
 }  // namespace

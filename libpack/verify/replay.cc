@@ -151,16 +151,19 @@ SplitListing& split_of(Replay& replay, const Manifest& manifest, const fs::path&
     throw Error(
         ErrorKind::kUsage,
         "the dataset is the split '" + manifest.split + "', and the source has no splits", source,
-        "give the source that has them; if they came from `split=` or `split_folders=`, give "
-        "that option as for `pack`");
+        "give the source that has them; if they came from `split=`, `split_folders=` or a column "
+        "of `labels=`, give that option as for `pack`");
   }
-  throw Error(ErrorKind::kUsage,
-              manifest.split.empty()
-                  ? "the source has splits, but the dataset was packed from a source without"
-                  : "the source has no split '" + manifest.split + "'",
-              source,
-              "give the source the dataset was packed from, and `split_folders=` as for `pack`" +
-                  std::string(manifest.split.empty() ? ", e.g. `split_folders=none`" : ""));
+  throw Error(
+      ErrorKind::kUsage,
+      manifest.split.empty()
+          ? "the source has splits, but the dataset was packed from a source without"
+          : "the source has no split '" + manifest.split + "'",
+      source,
+      "give the source the dataset was packed from, and `split_folders=` as for `pack`" +
+          std::string(manifest.split.empty()
+                          ? ", e.g. `split_folders=none`, or `split_column=none` for `labels=`"
+                          : ""));
 }
 
 }  // namespace packhorse

@@ -650,6 +650,8 @@ def test_splits_in_a_table_must_be_those_of_the_folders(tmp_path):
         ("cat,val", "cat,../x", "line 5 of the labels file has the split '../x', which cannot be a folder's name"),
         ("cat,val", "cat,Train", "'train' and 'Train', which stand for one split"),
         ("cat,val", "cat,nan", "the column of the splits has 'nan', which is an empty cell"),
+        ("cat,val", "cat,NONE", "the column of the splits has 'NONE', which is an empty cell"),
+        ("d.jpg,cat", "e.jpg,cat", "the labels file has the split val, and no image that it names is there"),
         ("d.jpg,cat", "a.jpg,cat", "lines 2 and 5 of the labels file give 'a.jpg' different splits"),
         ("dog,test", "cow,test", "the split test has the class 'cow', which train lacks"),
         ("dog,test", "cat|dog,test", "may be one class, or several: 'cat'"),
@@ -674,8 +676,53 @@ def test_a_json_document_is_no_table(text, tmp_path):
     assert "the labels file is a JSON document, and no table" in words
 
 
-def test_metadata_beside_images_may_have_splits(tmp_path):
+def test_metadata_beside_images_makes_no_splits_and_names_its_other_columns(tmp_path):
     source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
     put(source / "metadata.csv", TABLE.replace("image", "file_name"))
-    proved(source, tmp_path / "out")
-    assert classes_of(tmp_path / "out/test") == {"b.jpg": "dog"}
+    report = proved(source, tmp_path / "out")
+    assert report["packed"] == 4 and "; not used: 'split'" in str(report["notes"])
+
+
+@pytest.mark.parametrize("blank", [[0], [2], [3]])
+def test_splits_in_json_lines_are_in_all_rows_or_in_none(blank, tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    rows = [dict(zip(("image", "label", "split"), line.split(","))) for line in TABLE.splitlines()[1:]]
+    for number in blank:
+        for row in ({**rows[number], "split": " "}, {k: v for k, v in rows[number].items() if k != "split"}):
+            text = "".join(json.dumps(row if i == number else one) + "\n" for i, one in enumerate(rows))
+            words = refusal(source, tmp_path / "out", "--labels", put(tmp_path / "table.jsonl", text))
+            assert "split" in words.splitlines()[0] and "line" in words.splitlines()[0]
+
+
+def test_one_split_for_all_images_is_checked_too(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    text = "".join(f"{name}.jpg,cat,nan\n" for name in "abcd")
+    table = put(tmp_path / "table.csv", "image,label,split\n" + text)
+    assert "which is an empty cell" in refusal(source, tmp_path / "out", "--labels", table)
+
+
+def test_globs_are_about_paths_in_the_source_though_a_table_makes_the_splits(tmp_path):
+    source = source_of(tmp_path / "source", "in/a.jpg", "in/b.jpg", "c.jpg", "in/d.jpg", "in/x.jpg")
+    table, out = put(tmp_path / "table.csv", TABLE), tmp_path / "out"
+    options = ["--labels", table, "--include", "in/*", "--max-rejects", "1"]
+    assert packed(source, out, *options)["packed"] == 3
+    assert list(rejects_of(run("pack", source, tmp_path / "other", "--format", "wds", "--labels", table, "--json").json)) == ["in/x.jpg"]
+    assert classes_of(out / "train") == {"in/a.jpg": "cat"}
+
+
+def test_names_of_one_split_agree(tmp_path):
+    source = source_of(tmp_path / "source", "train/a.jpg", "test/b.jpg", "train/c.jpg", "val/d.jpg")
+    text = TABLE.replace(",train", ",Training").replace(",val", ",validation")
+    proved(source, tmp_path / "out", "--labels", put(tmp_path / "table.csv", text))
+
+
+def test_a_file_of_labels_alone_has_no_column_of_splits(tmp_path):
+    source = source_of(tmp_path / "source", *(f"v{i}.jpg" for i in (1, 2)))
+    table = put(tmp_path / "labels.txt", "cat\ndog\n")
+    assert "line 1 of the labels file has no label" in refusal(source, tmp_path / "out", "--labels", table, "--split-column", "3")
+
+
+def test_two_columns_of_splits_are_refused(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{name}.jpg" for name in "abcd"))
+    table = put(tmp_path / "table.csv", TABLE.replace("split", "split,Split").replace(".jpg,cat", ".jpg,cat,val").replace(".jpg,dog", ".jpg,dog,val"))
+    assert "names the column 'split' twice" in refusal(source, tmp_path / "out", "--labels", table)

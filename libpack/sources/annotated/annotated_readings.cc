@@ -273,7 +273,8 @@ class Trials {
     std::map<std::string, std::string> by_split;
     std::size_t looked_at = 0;
     for (const SourceContents::Other& other : contents_.others) {
-      if (!lower_case(other.path).ends_with(".csv") || looked_at++ == kMostTables) continue;
+      if (!lower_case(other.path).ends_with(".csv")) continue;
+      if (++looked_at > kMostTables) break;
       const std::string head = text_head(source_ / other.path, kTextBytes);
       std::string_view line = head;
       for (std::size_t i = 0; i < rows_before; ++i)

@@ -262,10 +262,18 @@ class ClassDoubts {
 }  // namespace
 
 void doubt_given_labels(Listing& listing, const Layout& layout, const ListOptions& options) {
-  const bool by_table = layout.roots.size() != listing.splits.size();
+  const bool by_table = !listing.splits.empty() && listing.splits.front().by_table;
   if (by_table) {
     std::vector<std::string> names;
-    for (const SplitListing& split : listing.splits) names.push_back(split.split);
+    for (const SplitListing& split : listing.splits) {
+      names.push_back(split.split);
+      if (split.entries.size() == 0)
+        listing.doubts.push_back({DoubtKind::kEmptySplit,
+                                  "the labels file has the split " + split.split +
+                                      ", and no image that it names is there",
+                                  "add the images, take the lines out, or give "
+                                  "`allow_odd_classes=true`"});
+    }
     refuse_unclear_splits(names, options.labels.files.empty()
                                      ? std::filesystem::path()
                                      : options.labels.files.begin()->second);

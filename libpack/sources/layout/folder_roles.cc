@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "labels/label_names.h"
 #include "labels/text_file.h"
 #include "packhorse/base/error.h"
 
@@ -219,6 +218,14 @@ std::string split_named(std::string_view folder) {
   return parsed.unknown ? std::string() : role_of(parsed).split;
 }
 
+std::string meaning_of_split(const std::string& name) {
+  std::string meaning = split_named(name);
+  if (meaning.empty()) return case_folded(name);
+  std::ranges::copy_if(name, std::back_inserter(meaning),
+                       [](char c) { return '0' <= c && c <= '9'; });
+  return meaning;
+}
+
 void refuse_unclear_splits(const std::vector<std::string>& names,
                            const std::filesystem::path& table) {
   const auto refuse = [&](const std::string& what) {
@@ -227,15 +234,9 @@ void refuse_unclear_splits(const std::vector<std::string>& names,
   };
   std::map<std::string, std::string> known;
   for (const std::string& name : names) {
-    if (is_missing_value(name)) refuse("'" + printable(name) + "', which is an empty cell");
-    std::string meaning = split_named(name);  // "train2017" for "Train2017"
-    if (meaning.empty()) {
-      meaning = case_folded(name);
-    } else {
-      std::ranges::copy_if(name, std::back_inserter(meaning),
-                           [](char c) { return c >= '0' && c <= '9'; });
-    }
-    const auto [other, is_new] = known.emplace(meaning, name);
+    for (const char* none : {"nan", "none", "null", "na"})
+      if (case_folded(name) == none) refuse("'" + printable(name) + "', which is an empty cell");
+    const auto [other, is_new] = known.emplace(meaning_of_split(name), name);
     if (!is_new)
       refuse("'" + printable(other->second) + "' and '" + printable(name) +
              "', which stand for one split");

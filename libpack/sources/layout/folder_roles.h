@@ -34,6 +34,9 @@ std::string split_named(std::string_view folder);
 /// The same; for other names the name itself.
 std::string split_or_name(const std::string& folder);
 
+/// The split that a name stands for, with the numbers in it: "train2017" for "Train2017". What
+/// stands for none is the name, without regard to letter case.
+std::string meaning_of_split(const std::string& name);
 /// Refuses splits that a table names when two of them stand for one split, and what an empty cell
 /// becomes elsewhere: Error(kUsage).
 void refuse_unclear_splits(const std::vector<std::string>& names,

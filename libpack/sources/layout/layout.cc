@@ -429,7 +429,7 @@ bool Layout::some_by_folders() const {
 }
 
 GivenLabels Layout::given_labels(const ListOptions& options, const fs::path& source) const {
-  GivenLabels given{options.labels, {}, options.classes, some_by_folders()};
+  GivenLabels given{options.labels, {}, options.classes, some_by_folders(), meaning_of_split};
   for (const Root& root : roots) {
     if (!root.metadata.empty())
       given.beside.emplace(root.split, source / naming::join(root.folder, root.metadata));

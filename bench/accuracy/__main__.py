@@ -80,14 +80,11 @@ def measure(options):
 
 
 def written(options, heads, rows, said):
-    import timm
-    import torch
-    import torchvision
-
+    versions = (f"{name} {sys.modules[name].__version__}" for name in ("torch", "torchvision", "timm") if name in sys.modules)
     first = ["", ""] if len(rows[0]) > len(heads) + 1 else [""]
     return "\n\n".join([
-        f"{options.repeats} seeds each, {options.epochs} epochs, mean ± standard deviation. PyTorch {torch.__version__}, "
-        f"torchvision {torchvision.__version__}, timm {timm.__version__}; {processor()}, {len(os.sched_getaffinity(0))} cores, no GPU.",
+        f"{options.repeats} seeds each, {options.epochs} epochs, mean ± standard deviation. {', '.join(versions)}; "
+        f"{processor()}, {len(os.sched_getaffinity(0))} cores, no GPU.",
         table([*first, *heads], rows),
         "packhorse minus the other:",
         "\n".join(said),

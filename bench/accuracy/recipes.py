@@ -23,15 +23,15 @@ TO_NUMBERS = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(
 
 
 class Files:
-    """The first files of each class: `counts` of them, or all."""
+    """The first `counts` files of each class."""
 
-    def __init__(self, options, counts=None):
+    def __init__(self, options, counts):
         self.options = options
         every = torchvision.datasets.ImageFolder(options.folder / "train")
         seen, self.numbers = [0] * CLASSES, []
         for number, label in enumerate(every.targets):
             seen[label] += 1
-            if counts is None or seen[label] <= counts[label]:
+            if seen[label] <= counts[label]:
                 self.numbers.append(number)
         self.labels = np.array(every.targets)[self.numbers]
         self.names = {"/".join(Path(every.samples[number][0]).parts[-2:]) for number in self.numbers}

@@ -21,7 +21,7 @@ inline std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// The byte order mark that some editors put in front of a text in UTF-8. It is no part of the
+/// The byte order mark that some editors put in front of a text in UTF-8. It is not part of the
 /// text.
 inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 

@@ -233,19 +233,22 @@ class Giver {
     file.labels.note_unused(
         listing_.notes, "image of the " + (file.split.empty() ? "source" : "split " + file.split));
     for_splits(file, [&](SplitListing& split) {
+      std::vector<std::uint8_t> places;  // in the file's splits, of the entries that are kept
       split.entries.relabel([&](std::size_t i) {
         Problem problem;
-        const auto label = file.labels.take(image_names(split, i, file), problem);
+        std::size_t place = 0;
+        const auto label = file.labels.take(image_names(split, i, file), problem, &place);
         if (!label) split.rejects.push_back({printable(split.entries.path_of(i)), problem});
+        if (label && !file.labels.splits().empty())
+          places.push_back(static_cast<std::uint8_t>(place));
         return label;
       });
+      if (!file.labels.splits().empty() && split.split.empty())
+        split_places_ = std::move(places);
+      else if (!file.labels.splits().empty())
+        refuse_other_split(file, split, places);
     });
-    if (file.labels.splits().empty()) return;
-    if (listing_.splits.size() == 1 && listing_.splits.front().split.empty()) {
-      divide(file);
-    } else {
-      for_splits(file, [&](const SplitListing& split) { refuse_other_split(file, split); });
-    }
+    if (!split_places_.empty()) divide(file);
   }
 
   /// Makes a split of the images of each split in the file.
@@ -262,25 +265,17 @@ class Giver {
                                  .by_table = true});
     std::vector<std::size_t> place_of;  // of the file's splits
     for (const std::string& name : file.labels.splits())
-      place_of.push_back(
-          static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin()));
+      place_of.push_back(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
     for (std::size_t i = 0; i < whole.entries.size(); ++i)
-      listing_.splits[place_of[split_in(file, whole, i)]].entries.add_from(whole.entries, i);
+      listing_.splits[place_of[split_places_[i]]].entries.add_from(whole.entries, i);
     listing_.splits.front().rejects = std::move(whole.rejects);
     listing_.splits.front().skips = std::move(whole.skips);
   }
 
-  /// The place of a labelled image's split in the file's.
-  static std::size_t split_in(const File& file, const SplitListing& split, std::size_t i) {
-    Problem problem;
-    std::size_t place = 0;
-    file.labels.take(image_names(split, i, file), problem, &place);
-    return place;
-  }
-
-  void refuse_other_split(const File& file, const SplitListing& split) const {
+  void refuse_other_split(const File& file, const SplitListing& split,
+                          const std::vector<std::uint8_t>& places) const {
     for (std::size_t i = 0; i < split.entries.size(); ++i) {
-      const std::string& other = file.labels.splits()[split_in(file, split, i)];
+      const std::string& other = file.labels.splits()[places[i]];
       if (given_.meaning_of_split(other) == given_.meaning_of_split(split.split)) continue;
       throw Error(ErrorKind::kUsage,
                   "'" + printable(path_of(split, i)) + "' is in the split '" + split.split +
@@ -325,6 +320,7 @@ class Giver {
   Listing& listing_;
   LabelNames names_;
   std::vector<File> files_;
+  std::vector<std::uint8_t> split_places_;  ///< of a source without splits, to be divided
 };
 
 /// The entries have the label 0 already.

@@ -36,6 +36,13 @@ constexpr const char* kKindAdvice =
     "`classes=FILE`, or `target_classes=FILE` for `targets=`. If the first line is a header, name "
     "its columns";
 
+/// Whether pandas reads this cell as NaN, or writes it for one.
+bool is_missing_value(std::string_view cell) {
+  constexpr std::array<std::string_view, 11> kMissing = {"NaN", "nan", "None", "NULL", "null", "NA",
+                                                         "N/A", "n/a", "<NA>", "#N/A", "#NA"};
+  return std::find(kMissing.begin(), kMissing.end(), cell) != kMissing.end();
+}
+
 }  // namespace
 
 void check_class_name(std::string_view name, const LabelPlace& place) {
@@ -62,12 +69,6 @@ std::optional<std::pair<std::size_t, std::size_t>> lookalikes_in(
     if (!is_new) return std::pair(other->second, i);
   }
   return std::nullopt;
-}
-
-bool is_missing_value(std::string_view cell) {
-  constexpr std::array<std::string_view, 11> kMissing = {"NaN", "nan", "None", "NULL", "null", "NA",
-                                                         "N/A", "n/a", "<NA>", "#N/A", "#NA"};
-  return std::find(kMissing.begin(), kMissing.end(), cell) != kMissing.end();
 }
 
 std::optional<std::string> note_sparse(std::size_t classes, std::size_t occurring) {

@@ -32,9 +32,6 @@ inline constexpr const char* kLookalikeAdvice =
     "write them alike; if they are two classes, list both: `classes=FILE`, or "
     "`target_classes=FILE` for `targets=`";
 
-/// Whether a cell says that there is no value: what pandas reads as NaN, and writes for it.
-bool is_missing_value(std::string_view cell);
-
 /// Turns the texts in tables into labels. Texts are class names or integers:
 ///
 /// - With a class list, a text is a name in that list; failing that, an integer is a place in it,

@@ -31,6 +31,11 @@ struct SplitListing {
   bool by_table = false;  ///< a table makes the split, not a folder: paths do not begin with it
   /// The prefix of its paths in reports: its folder in the source, or else its name.
   const std::string& prefix() const { return origin.empty() && !by_table ? split : origin; }
+  /// What globs are matched against: a path of an entry or a reject below the split's name, if that
+  /// is a folder's.
+  std::string glob_path(const std::string& path) const {
+    return split.empty() || by_table ? path : split + '/' + path;
+  }
 };
 
 /// A reason to think that the folders of a source are not classes, or not the right ones.

@@ -40,8 +40,7 @@ struct Work {
   std::size_t size() const { return verdicts.size(); }
   bool kept(std::size_t i) const { return verdicts[i] == Verdict::kKept; }
   std::string full_path(std::size_t i) const {
-    const std::string path = listing.entries.path_of(i);
-    return listing.split.empty() || listing.by_table ? path : listing.split + "/" + path;
+    return listing.glob_path(listing.entries.path_of(i));
   }
 };
 
@@ -60,8 +59,7 @@ void apply_globs(Work& work, const SelectOptions& options) {
 /// What could not be packed is no loss where it is not wanted.
 void apply_globs(SplitListing& split, const SelectOptions& options) {
   std::erase_if(split.rejects, [&](const Reject& reject) {
-    const bool whole = split.split.empty() || split.by_table;
-    const std::string path = whole ? reject.path : split.split + "/" + reject.path;
+    const std::string path = split.glob_path(reject.path);
     const bool out = matches_any(options.exclude, path);
     if (!out && (options.include.empty() || matches_any(options.include, path))) return false;
     split.skips.push_back({reject.path, kRules.at(static_cast<std::size_t>(

@@ -108,9 +108,7 @@ void refuse_shared_annotations(const Listing& listing, const TargetOptions& targ
       targets.notation != TargetOptions::Notation::kYolo)
     return;
   for (const SplitListing& split : listing.splits) {
-    const auto path_of = [&](std::size_t i) {  // which globs are matched against
-      return naming::join(split.split, split.entries.path_of(i));
-    };
+    const auto path_of = [&](std::size_t i) { return split.glob_path(split.entries.path_of(i)); };
     std::vector<std::pair<std::uint64_t, std::size_t>> stems;
     for (std::size_t i = 0; i < split.entries.size(); ++i) {
       const std::string path = path_of(i);
